@@ -53,13 +53,11 @@ export interface TidyContrast extends Interval {
 export type PaperCell = Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'subset' | 'metric'>;
 
 /** The numbers behind a report. */
-export interface TidyTable<Row extends object = object, Contrast extends object = object> {
-  rows: Row[];
-  contrasts: Contrast[];
+export interface TidyResults {
+  rows: TidyRow[];
+  contrasts: TidyContrast[];
   provenance: Provenance;
 }
-
-export type TidyResults = TidyTable<TidyRow, TidyContrast>;
 
 export interface SummaryOptions {
   provenance?: Provenance;

@@ -5,12 +5,12 @@ import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows } from '../report/charts/curves.js';
 import { gapWords, pointsText } from '../report/text.js';
 import { loadAnswers } from './running/answers.js';
-import type { Experiment, PaperClaim } from './experiment.js';
+import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './results/paper.js';
-import { findFigure, resultParts, summarise } from './results/summary.js';
+import { findFigure, summarise } from './results/summary.js';
 import { INITIAL_MODELS } from '../training/models.js';
-import { partsAhead } from './results/verdicts.js';
+import { partsAhead, type PaperClaim } from './results/claims.js';
 import { countText } from '../text/english.js';
 
 /** Selects the contrast base minus instruct. */
@@ -26,14 +26,11 @@ const baseOverInstruct: PaperClaim = {
     const [base, instruct] = INITIAL_MODELS.map((model) => paperMean({ ...average, model }));
     return `${pointsText(base - instruct)} points (printed averages of Table 2)`;
   },
-  evidence: {
-    cell: 'gap-table',
-    rule: 'Base minus instruct of ParallelSearch, average of the benchmarks, above 0',
-    parts: (tables) => {
-      const gap = { ...GAP, against: 'parallelsearch', benchmark: 'average' };
-      return partsAhead(tables, [['average of seven benchmarks', gap]]);
-    },
-  },
+  cell: 'gap-table',
+  rule: 'Base minus instruct of ParallelSearch, average of the benchmarks, above 0',
+  parts: partsAhead([
+    ['average of seven benchmarks', { ...GAP, against: 'parallelsearch', benchmark: 'average' }],
+  ]),
 };
 
 /** The metrics of Figure 5, and metrics that explain them. */
@@ -62,11 +59,11 @@ export const baseVsInstruct: Experiment = {
     const training = trainingRows(curves, DYNAMICS);
     const gap = findFigure(tidy, { ...GAP, method: 'parallelsearch', benchmark: 'average' })!;
     const drawn = matching(contrasts, { ...GAP, method: BOTH_METHODS });
-    return resultParts({
+    return {
+      ...tidy,
+      contrasts,
       finding: `Trained from the base instead of the instruct model, ParallelSearch’s answers are ${gapWords(gap, 'neither better nor worse')}.`,
       summary: `${countText(shown.length)} answers from two initial models, and ${countText(curves.length)} steps of training.`,
-      tidy,
-      contrasts,
       // A row for each metric, run and window of steps; `tenths` has ten windows.
       frames: { training, tenths: trainingRows(curves, DYNAMICS, 10) },
       figures: {
@@ -81,6 +78,6 @@ export const baseVsInstruct: Experiment = {
           },
         ),
       },
-    });
+    };
   },
 };

@@ -28,16 +28,16 @@ import { valueTitle } from '../report/titles.js';
 import { formatList, countText } from '../text/english.js';
 import { KINDS } from '../training/zerosearch.js';
 import { answerComputation, loadAnswers, type AnsweredRuns } from './running/answers.js';
-import type { Experiment, PaperClaim, ResultTables } from './experiment.js';
+import type { Experiment } from './experiment.js';
 import type { ResultParts } from '../report/result.js';
 import { mainRuns } from './main-results.js';
 import { countCellsAhead, paperRows } from './results/paper.js';
-import { findFigure, resultParts, summarise, type Predicted } from './results/summary.js';
+import { checkPredictions, findFigure, summarise, type Predicted } from './results/summary.js';
 import { INIT_SEEDS, listRuns } from './running/runs.js';
 import { addTiming, loadTiming, timingExperiment, type Timing } from './timing.js';
 import { tradeOffChart } from '../report/charts/trade-off.js';
 import { planTraining } from './running/train-runs.js';
-import { aheadFromEachModel, partsAhead } from './results/verdicts.js';
+import { aheadFromEachModel, partsAhead, type PaperClaim } from './results/claims.js';
 import {
   decideSides,
   meanRanks,
@@ -73,8 +73,8 @@ const countInitialModels = (method: string, trainings: readonly Trainings[]): nu
 const isRepeated = (method: string, trainings: readonly Trainings[]): boolean =>
   countInitialModels(method, trainings) >= LEAST_INITIAL_MODELS;
 
-const readTrainings = ({ frames }: ResultTables): Trainings[] =>
-  (frames.trainings ?? []) as Trainings[];
+const readTrainings = ({ frames }: ResultParts): Trainings[] =>
+  (frames?.trainings ?? []) as Trainings[];
 
 /** Every cell of Table 2 for its baselines. */
 const CELLS = INITIAL_MODELS.flatMap((model) =>
@@ -93,16 +93,14 @@ const aheadOnAverage = (id: string, against: string, remark = ''): PaperClaim =>
     paperRows({ ...WHOLE, benchmark: 'average', method: against })
       .map(({ model, method, value }) => `${method} ${figureText(value)} (${model})`)
       .join(', ') + remark,
-  evidence: {
-    cell: 'average-table',
-    rule: `Difference to ${methodTitle(against)} on the average of seven benchmarks above 0 from both models`,
-    parts: (tables) => aheadFromEachModel(tables, { against, benchmark: 'average', subset: 'all' }),
-    findReason: (tables) => {
-      const trained = countInitialModels(against, readTrainings(tables));
-      return trained === 0 || trained >= LEAST_INITIAL_MODELS
-        ? null
-        : `trained from ${trained} initial model of each kind, where a verdict needs ${LEAST_INITIAL_MODELS}`;
-    },
+  cell: 'average-table',
+  rule: `Difference to ${methodTitle(against)} on the average of seven benchmarks above 0 from both models`,
+  parts: aheadFromEachModel({ against, benchmark: 'average', subset: 'all' }),
+  findReason: (result) => {
+    const trained = countInitialModels(against, readTrainings(result));
+    return trained === 0 || trained >= LEAST_INITIAL_MODELS
+      ? null
+      : `trained from ${trained} initial model of each kind, where a verdict needs ${LEAST_INITIAL_MODELS}`;
   },
 });
 
@@ -113,19 +111,17 @@ const baselineClaims: readonly PaperClaim[] = [
     claim: 'Is ahead of every baseline on every benchmark',
     paper: 'Table 2',
     tables: () => `ahead in ${countCellsAhead(CELLS)} of Table 2 that have a figure`,
-    evidence: {
-      cell: 'cells-table',
-      rule: `Difference above 0 in every cell of Table 2, to every baseline that is trained here from at least ${LEAST_INITIAL_MODELS} initial models`,
-      parts: (tables) => {
-        const trainings = readTrainings(tables);
-        const cells = CELLS.filter(({ against }) => isRepeated(against, trainings));
-        const gaps = cells.map((cell) => {
-          const { against, benchmark, model } = cell;
-          const label = `${methodTitle(against)}, ${valueTitle('benchmark', benchmark)} (${model})`;
-          return [label, { ...cell, subset: 'all' }] as const;
-        });
-        return partsAhead(tables, gaps);
-      },
+    cell: 'cells-table',
+    rule: `Difference above 0 in every cell of Table 2, to every baseline that is trained here from at least ${LEAST_INITIAL_MODELS} initial models`,
+    parts: (result) => {
+      const trainings = readTrainings(result);
+      const cells = CELLS.filter(({ against }) => isRepeated(against, trainings));
+      const gaps = cells.map((cell) => {
+        const { against, benchmark, model } = cell;
+        const label = `${methodTitle(against)}, ${valueTitle('benchmark', benchmark)} (${model})`;
+        return [label, { ...cell, subset: 'all' }] as const;
+      });
+      return partsAhead(gaps)(result);
     },
   },
   aheadOnAverage('zerosearch', 'zerosearch', '; trained there on another data set'),
@@ -402,15 +398,16 @@ export function baselineReport(
       hasFront: true,
       ...part,
     });
-  return resultParts({
+  const predicted = PREDICTED.map((one) => {
+    const { method, against } = one.figure;
+    const isOneTraining = ![method, against].every((name) => isRepeated(String(name), trainings));
+    return { ...one, isOneTraining };
+  });
+  return {
+    ...tidy,
+    predictions: checkPredictions(tidy, predicted),
     finding: findingText(tidy, cells, spread),
     summary: `${countText(read.answers.length)} answers.${note}`,
-    tidy,
-    predicted: PREDICTED.map((one) => {
-      const { method, against } = one.figure;
-      const isOneTraining = ![method, against].every((name) => isRepeated(String(name), trainings));
-      return { ...one, isOneTraining };
-    }),
     frames: {
       cells,
       ranks: meanRanks(matching(tidy.rows, WHOLE).filter(inTable)),
@@ -426,7 +423,7 @@ export function baselineReport(
       instruct: tradeOff('instruct', { boxed: ZOOM }),
       instructZoomed: tradeOff('instruct', { within: ZOOM }),
     },
-  });
+  };
 }
 
 export const baselines: Experiment = {

@@ -22,11 +22,17 @@ import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows, type CurvePoint } from '../report/charts/curves.js';
 import { figureText } from '../report/text.js';
 import { loadAnswers } from './running/answers.js';
-import type { Experiment, PaperClaim } from './experiment.js';
+import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
-import { meanValue, percent, resultParts, summarise, type Predicted } from './results/summary.js';
+import {
+  checkPredictions,
+  meanValue,
+  percent,
+  summarise,
+  type Predicted,
+} from './results/summary.js';
 import { INITIAL_MODELS } from '../training/models.js';
-import { PARALLELSEARCH_FIELDS, findParts } from './results/verdicts.js';
+import { PARALLELSEARCH_FIELDS, findParts, type PaperClaim } from './results/claims.js';
 import { askedEntities, type Searches } from '../rewards/sub-questions.js';
 import { paddedWords } from '../text/answer-match.js';
 import { countText } from '../text/english.js';
@@ -47,18 +53,16 @@ export const decompositionClaims: readonly PaperClaim[] = [
     claim: 'Recognises which questions are parallelizable',
     paper: 'stated, no figure',
     tables: () => 'nothing: decomposition is counted on parallelizable questions only',
-    evidence: {
-      cell: 'parallelizing-table',
-      rule: 'F1 against the dependency graphs from both models above that of decomposing every question; a decomposed hybrid question counts as wrong',
-      parts: (tables) => {
-        const threshold = alwaysF1(tables.rows);
-        if (Number.isNaN(threshold)) return [];
-        return INITIAL_MODELS.flatMap((model) => {
-          const label = `${model}, F1 with hybrid questions (${figureText(threshold)} for decomposing every question)`;
-          const part = { label, unit: 'number', side: 'above', threshold } as const;
-          return findParts(tables, { ...F1, model }, part);
-        });
-      },
+    cell: 'parallelizing-table',
+    rule: 'F1 against the dependency graphs from both models above that of decomposing every question; a decomposed hybrid question counts as wrong',
+    parts: (result) => {
+      const threshold = alwaysF1(result.rows);
+      if (Number.isNaN(threshold)) return [];
+      return INITIAL_MODELS.flatMap((model) => {
+        const label = `${model}, F1 with hybrid questions (${figureText(threshold)} for decomposing every question)`;
+        const part = { label, unit: 'number', side: 'above', threshold } as const;
+        return findParts(result, { ...F1, model }, part);
+      });
     },
   },
 ];
@@ -313,12 +317,12 @@ export const decomposition: Experiment = {
     const decomposed = (subset: string): number =>
       meanValue(byType, { method: 'parallelsearch', subset });
     const others = max(['single_hop', 'sequential'], decomposed)!;
-    return resultParts({
+    return {
+      ...tidy,
+      predictions: checkPredictions(tidy, PREDICTED),
       finding: `ParallelSearch decomposes ${percent(decomposed('parallelizable'))} of parallelizable questions and ${percent(others)} of single-hop and sequential ones, but also ${percent(decomposed('hybrid'))} of hybrid questions.`,
       card: { parallelizing: 'instruct' },
       summary: `${countText(answers.length)} answers, each compared with the dependency graph of its question.`,
-      tidy,
-      predicted: PREDICTED,
       frames: { training },
       figures: {
         parallelizing: intervalChart(byType, {
@@ -331,6 +335,6 @@ export const decomposition: Experiment = {
           spoken: matching(byType, { method: 'parallelsearch' }),
         }),
       },
-    });
+    };
   },
 };

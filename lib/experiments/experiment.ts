@@ -1,9 +1,9 @@
 /** The parts of an experiment: its jobs, its result, and the claims that it decides. */
 import type { BackendName } from '../tensor/backend.js';
 import type { ResultParts } from '../report/result.js';
-import type { Interval } from '../evaluation/bootstrap.js';
 import type { SummaryOptions } from '../evaluation/table.js';
 import type { World } from '../retrieval/small-world.js';
+import type { PaperClaim } from './results/claims.js';
 
 /** A piece of work, recorded under its key; valid while the hash matches. */
 export interface Job<Input> {
@@ -89,46 +89,3 @@ export const defineComputation = <Input, Value>(
     merge?(recorded: Value, kept: readonly unknown[]): { value: Value; note: string };
   },
 ): Computation => spec;
-
-/** A figure on which a claim rests, and the threshold for its interval. */
-export interface ClaimPart {
-  /** Names the model or benchmark, if the claim has several figures. */
-  label: string;
-  estimate: Interval;
-  /** How to print it: a difference in points, or a plain number. */
-  unit: 'points' | 'number';
-  side: 'above' | 'below';
-  threshold: number;
-}
-
-export type Figures = readonly (Interval & Readonly<Record<string, unknown>>)[];
-
-/** The tables of a result; `rows` include those of training. */
-export interface ResultTables {
-  rows: Figures;
-  contrasts: Figures;
-  frames: ExperimentResult['frames'];
-}
-
-export interface Evidence {
-  /** Id of the notebook cell that shows it. */
-  cell: string;
-  /** What must hold. */
-  rule: string;
-  /** Selects the deciding figures; empty if the result lacks them. */
-  parts: (tables: ResultTables) => ClaimPart[];
-  /** Why the figures decide nothing, given the result; null if they do. */
-  findReason?: (tables: ResultTables) => string | null;
-}
-
-/** A claim of the paper about its method. */
-export interface PaperClaim {
-  id: string;
-  claim: string;
-  /** The figure in the paper's text. */
-  paper: string;
-  /** The same figure, recomputed from the paper's tables. */
-  tables: () => string;
-  /** What decides the claim, or why this project cannot decide it. */
-  evidence: Evidence | { untestable: string };
-}

@@ -24,7 +24,7 @@ import type { Experiment } from './experiment.js';
 import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
 import { lambdaName } from './results/paper.js';
-import { meanValue, percent, resultParts, summarise } from './results/summary.js';
+import { meanValue, percent, summarise } from './results/summary.js';
 import { findResults } from './running/records.js';
 import {
   loadTrajectories,
@@ -195,11 +195,11 @@ export const failures: Experiment = {
     const rare = FAILURES.filter((metric) => !isCommon(metric)).map((metric) =>
       metricInfo(metric).title.toLowerCase(),
     );
-    return resultParts({
+    return {
+      ...tidy,
       finding: `On ${percent(rate(most))} of the questions ParallelSearch ${FAILURE_PHRASES[most]}, its most frequent failure; Search-R1 does so on ${percent(rate(most, 'search-r1'))}.`,
       card: { rates: 'instruct' },
       summary: `${countText(answers.length)} answers.`,
-      tidy,
       frames: {
         behaviour: rows.filter((row) => !isFailure(row)),
         training: trainingRows(curves, DYNAMICS),
@@ -220,6 +220,6 @@ export const failures: Experiment = {
           isHorizontal: true,
         }),
       },
-    });
+    };
   },
 };

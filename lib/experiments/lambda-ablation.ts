@@ -14,13 +14,19 @@ import { figureText, gapWords } from '../report/text.js';
 import { rewardConstants } from '../rewards/presets.js';
 import { formatList, countText } from '../text/english.js';
 import { answerComputation, loadAnswers } from './running/answers.js';
-import type { Experiment, PaperClaim } from './experiment.js';
+import type { Experiment } from './experiment.js';
 import { byModel, lambdaName, paperMean, paperTables } from './results/paper.js';
-import { findFigure, percent, resultParts, summarise, type Predicted } from './results/summary.js';
+import {
+  checkPredictions,
+  findFigure,
+  percent,
+  summarise,
+  type Predicted,
+} from './results/summary.js';
 import { tradeOffChart } from '../report/charts/trade-off.js';
 import { dropIncompleteSeeds, listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';
-import { partsAhead, findParts } from './results/verdicts.js';
+import { partsAhead, findParts, type PaperClaim } from './results/claims.js';
 
 /** The setting that the paper recommends. */
 const { lambdaD, lambdaS } = rewardConstants('paper');
@@ -130,14 +136,14 @@ const lambdaClaims: readonly PaperClaim[] = [
         byModel((model) => percent(paperMean({ method, model, ...ON_TRAINING }), 1));
       return `decomposed: ${shares('parallelsearch')}; Search-R1 with the prompt: ${shares('search-r1-parallel-prompt')}`;
     },
-    evidence: {
-      cell: 'claims',
-      rule: 'Difference in decomposition ratio on parallelizable questions to training under the same prompt with neither reward above 0',
-      parts: (tables) => {
-        const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, metric: 'decomposition_ratio' };
-        return partsAhead(tables, [['minus neither reward', gap]]);
-      },
-    },
+    cell: 'claims',
+    rule: 'Difference in decomposition ratio on parallelizable questions to training under the same prompt with neither reward above 0',
+    parts: partsAhead([
+      [
+        'minus neither reward',
+        { ...compare(PAPER, CONTROL), ...ON_PARALLEL, metric: 'decomposition_ratio' },
+      ],
+    ]),
   },
   {
     id: 'lambda-best',
@@ -149,15 +155,14 @@ const lambdaClaims: readonly PaperClaim[] = [
       const note = twins.length > 0 ? `; the rows ${formatList(twins)} are identical` : '';
       return `best mean of Table 4: ${lambdaTitle(best)} with ${figureText(table4Mean(best, 'em'))}${note}`;
     },
-    evidence: {
-      cell: 'claims',
-      rule: 'Difference in exact match on parallelizable questions to every other setting of Table 4 above 0',
-      parts: (tables) =>
-        lambdaGrid().flatMap((setting) => {
-          const gap = { ...compare(PAPER, setting), ...ON_PARALLEL };
-          return partsAhead(tables, [[`minus ${lambdaTitle(setting)}`, gap]]);
-        }),
-    },
+    cell: 'claims',
+    rule: 'Difference in exact match on parallelizable questions to every other setting of Table 4 above 0',
+    parts: partsAhead(
+      lambdaGrid().map((setting) => [
+        `minus ${lambdaTitle(setting)}`,
+        { ...compare(PAPER, setting), ...ON_PARALLEL },
+      ]),
+    ),
   },
   {
     id: 'lambda-calls',
@@ -169,18 +174,16 @@ const lambdaClaims: readonly PaperClaim[] = [
       );
       return `${reward} calls with it, ${none} without (means of Table 4)`;
     },
-    evidence: {
-      cell: 'claims',
-      rule: 'Difference in model calls on parallelizable questions to the setting without it, with the other reward and alone, below 0',
-      parts: (tables) =>
-        [
-          { label: 'calls, added to the other reward', ...compare(PAPER, ALONE[1]) },
-          { label: 'calls, alone', ...compare(ALONE[0], CONTROL) },
-        ].flatMap(({ label, ...sides }) => {
-          const cell = { ...sides, ...ON_PARALLEL, metric: 'model_calls', kind: 'difference' };
-          return findParts(tables, cell, { label, unit: 'number', side: 'below', threshold: 0 });
-        }),
-    },
+    cell: 'claims',
+    rule: 'Difference in model calls on parallelizable questions to the setting without it, with the other reward and alone, below 0',
+    parts: (result) =>
+      [
+        { label: 'calls, added to the other reward', ...compare(PAPER, ALONE[1]) },
+        { label: 'calls, alone', ...compare(ALONE[0], CONTROL) },
+      ].flatMap(({ label, ...sides }) => {
+        const cell = { ...sides, ...ON_PARALLEL, metric: 'model_calls', kind: 'difference' };
+        return findParts(result, cell, { label, unit: 'number', side: 'below', threshold: 0 });
+      }),
   },
 ];
 
@@ -311,13 +314,13 @@ export const lambdaAblation: Experiment = {
     const learned = matching(training, { ...ON_TRAINING, method: [...drawn.keys()] }).map(
       ({ method, metric, step, value }) => ({ rewards: drawn.get(method)!, metric, step, value }),
     );
-    return resultParts({
-      finding: `With both rewards the policy learns to decompose in ${steps(PAPER)} training steps, with neither in ${steps(CONTROL)}. In the end its answers are ${everywhere} over all questions and ${onParallel} on parallelizable ones.`,
-      summary: `${countText(read.answers.length)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
-      tidy: { ...figures, rows, contrasts },
-      predicted: PREDICTED,
+    return {
+      ...figures,
       rows: titled,
       contrasts: withTitles(contrasts),
+      predictions: checkPredictions({ rows, contrasts }, PREDICTED),
+      finding: `With both rewards the policy learns to decompose in ${steps(PAPER)} training steps, with neither in ${steps(CONTROL)}. In the end its answers are ${everywhere} over all questions and ${onParallel} on parallelizable ones.`,
+      summary: `${countText(read.answers.length)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
       frames: { lines, training: onLines(training), learning: withTitles(learning) },
       figures: {
         learning: bandChart(learned, {
@@ -338,6 +341,6 @@ export const lambdaAblation: Experiment = {
         }),
         tradeOff: tradeOffChart(matching(titled, ON_PARALLEL)),
       },
-    });
+    };
   },
 };

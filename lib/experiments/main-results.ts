@@ -26,21 +26,26 @@ import { metricInfo, valueTitle } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
 import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js';
 import { answerComputation, loadAnswers, type AnsweredRuns } from './running/answers.js';
-import type { Experiment, PaperClaim } from './experiment.js';
+import type { Experiment } from './experiment.js';
 import type { ResultParts } from '../report/result.js';
 import { byModel, countCellsAhead, paperMean, paperRows, withPaper } from './results/paper.js';
 import {
   chartByType,
+  checkPredictions,
   findFigure,
   meanValue,
   percent,
-  resultParts,
   summarise,
   type Predicted,
 } from './results/summary.js';
 import { SEEDS, INIT_SEEDS, listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';
-import { aheadFromEachModel, PARALLELSEARCH_FIELDS, partsAhead } from './results/verdicts.js';
+import {
+  aheadFromEachModel,
+  PARALLELSEARCH_FIELDS,
+  partsAhead,
+  type PaperClaim,
+} from './results/claims.js';
 import { countText } from '../text/english.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };
@@ -63,30 +68,23 @@ const mainClaims: readonly PaperClaim[] = [
       };
       return `${byModel((model) => pointsText(gain(model)))}, mean ${pointsText(mean(INITIAL_MODELS, gain))} points (printed averages of Table 2)`;
     },
-    evidence: {
-      cell: 'gap-table',
-      rule: 'Difference to Search-R1, the paper’s strongest baseline with the same training set, above 0 from both models',
-      parts: (tables) =>
-        aheadFromEachModel(tables, { against: 'search-r1', benchmark: 'average', subset: 'all' }),
-    },
+    cell: 'gap-table',
+    rule: 'Difference to Search-R1, the paper’s strongest baseline with the same training set, above 0 from both models',
+    parts: aheadFromEachModel({ against: 'search-r1', benchmark: 'average', subset: 'all' }),
   },
   {
     id: 'every-benchmark',
     claim: 'Is ahead of Search-R1 on the single benchmarks, not only on average',
     paper: 'Table 2',
     tables: () => `ahead in ${countCellsAhead(CELLS)} of Table 2`,
-    evidence: {
-      cell: 'gap-table',
-      rule: 'Difference above 0 on each of the seven benchmarks from both models',
-      parts: (tables) =>
-        partsAhead(
-          tables,
-          CELLS.map((cell) => {
-            const label = `${valueTitle('benchmark', cell.benchmark)} (${cell.model})`;
-            return [label, { ...cell, subset: 'all' }] as const;
-          }),
-        ),
-    },
+    cell: 'gap-table',
+    rule: 'Difference above 0 on each of the seven benchmarks from both models',
+    parts: partsAhead(
+      CELLS.map((cell) => [
+        `${valueTitle('benchmark', cell.benchmark)} (${cell.model})`,
+        { ...cell, subset: 'all' },
+      ]),
+    ),
   },
   {
     id: 'level',
@@ -100,7 +98,7 @@ const mainClaims: readonly PaperClaim[] = [
       );
       return `${means.join(', ')} as means of the seven columns`;
     },
-    evidence: { untestable: 'A small world and a small transformer say nothing about levels.' },
+    untestable: 'A small world and a small transformer say nothing about levels.',
   },
 ];
 
@@ -350,15 +348,15 @@ export const mainResults: Experiment = {
     tidy.contrasts.push(...summarise(read, inEm, options).contrasts);
     tidy.contrasts.push(...withoutHybrid(read, options));
     const contrasts = withPaper(tidy.contrasts);
-    return resultParts({
+    return {
+      ...tidy,
+      contrasts,
+      predictions: checkPredictions(tidy, PREDICTED),
       summary: `${countText(read.answers.length)} answers, ${countText(tidy.rows.length)} figures, ${countText(tidy.contrasts.length)} comparisons.`,
       finding: `${costText(tidy)} ${answersText(tidy)}`,
-      tidy,
-      predicted: PREDICTED,
-      contrasts,
       frames: { training: trainingRows(read.curves, DYNAMICS) },
       figures: drawFigures(tidy.rows, contrasts),
       card: { entities: 'instruct', types: 'instruct' },
-    });
+    };
   },
 };

@@ -15,14 +15,14 @@ import { INITIAL_MODELS } from '../training/models.js';
 import { trainedBy } from '../training/methods.js';
 import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
 import { loadAnswers } from './running/answers.js';
-import type { ClaimPart, Experiment, PaperClaim, ResultTables } from './experiment.js';
+import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { byModel, paperMean, paperRows, paperTables } from './results/paper.js';
 import {
   chartByType,
+  checkPredictions,
   findFigure,
   percent,
-  resultParts,
   summarise,
   type Predicted,
 } from './results/summary.js';
@@ -32,7 +32,9 @@ import {
   fromEachModel,
   PARALLELSEARCH_FIELDS,
   findParts,
-} from './results/verdicts.js';
+  type Evidence,
+  type PaperClaim,
+} from './results/claims.js';
 import { countText } from '../text/english.js';
 
 const TYPES = ['parallelizable', 'sequential'];
@@ -118,13 +120,15 @@ function sizeRows(answers: readonly QuestionResult[]): object[] {
 const PROMPT = 'search-r1-parallel-prompt';
 
 /** The ratio of costs on parallelizable questions, which must be below a limit. */
-const costRatio = (tables: ResultTables, metric: string, threshold: number): ClaimPart[] =>
-  fromEachModel((model, label) => {
-    const sides = { ...PARALLELSEARCH_FIELDS, against: 'search-r1', model };
-    const ratio = { ...sides, subset: 'parallelizable', metric, kind: 'ratio' };
-    const part = { label: `${label}: ratio`, unit: 'number', side: 'below', threshold } as const;
-    return findParts(tables, ratio, part);
-  });
+const costRatio =
+  (metric: string, threshold: number): Evidence['parts'] =>
+  (result) =>
+    fromEachModel((model, label) => {
+      const sides = { ...PARALLELSEARCH_FIELDS, against: 'search-r1', model };
+      const ratio = { ...sides, subset: 'parallelizable', metric, kind: 'ratio' };
+      const part = { label: `${label}: ratio`, unit: 'number', side: 'below', threshold } as const;
+      return findParts(result, ratio, part);
+    });
 const paperCost = (metric: string): number => paperRatio({ subset: 'parallelizable', metric });
 
 /** `instruct +12.7, base +3.4, both +8.1 points`, by plain means of the table. */
@@ -149,56 +153,45 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     claim: 'Answers more parallelizable questions than Search-R1',
     paper: '+12.7 %',
     tables: () => `${gainsText('parallelizable')} (plain means of Table 3)`,
-    evidence: {
-      cell: 'gain-parallelizable',
-      rule: 'Difference to Search-R1 on parallelizable questions above 0 from both models',
-      parts: (tables) =>
-        aheadFromEachModel(tables, { against: 'search-r1', subset: 'parallelizable' }),
-    },
+    cell: 'gain-parallelizable',
+    rule: 'Difference to Search-R1 on parallelizable questions above 0 from both models',
+    parts: aheadFromEachModel({ against: 'search-r1', subset: 'parallelizable' }),
   },
   {
     id: 'calls',
     claim: 'Needs fewer model calls than Search-R1 on parallelizable questions',
     paper: '69.6 %',
     tables: () => `${percent(paperCost('model_calls'), 1)} (means of Table 3)`,
-    evidence: {
-      cell: 'contrast-search-r1',
-      rule: 'Ratio below that of the paper’s own table, from each model and from both',
-      parts: (tables) => costRatio(tables, 'model_calls', paperCost('model_calls')),
-    },
+    cell: 'contrast-search-r1',
+    rule: 'Ratio below that of the paper’s own table, from each model and from both',
+    parts: costRatio('model_calls', paperCost('model_calls')),
   },
   {
     id: 'seconds',
     claim: 'Is faster than Search-R1 on parallelizable questions',
     paper: 'Table 3',
     tables: () => `${percent(paperCost('seconds'), 1)} of the seconds (means of Table 3)`,
-    evidence: {
-      cell: 'contrast-search-r1',
-      rule: 'Ratio of seconds per question, one at a time, below 1, from each model and from both',
-      parts: (tables) => costRatio(tables, 'seconds', 1),
-    },
+    cell: 'contrast-search-r1',
+    rule: 'Ratio of seconds per question, one at a time, below 1, from each model and from both',
+    parts: costRatio('seconds', 1),
   },
   {
     id: 'sequential-em',
     claim: 'Answers more sequential questions than Search-R1 as well',
     paper: 'Table 6',
     tables: () => `${gainsText('sequential')} (plain means of Table 6)`,
-    evidence: {
-      cell: 'gain-sequential',
-      rule: 'Difference to Search-R1 on sequential questions above 0 from both models',
-      parts: (tables) => aheadFromEachModel(tables, { against: 'search-r1', subset: 'sequential' }),
-    },
+    cell: 'gain-sequential',
+    rule: 'Difference to Search-R1 on sequential questions above 0 from both models',
+    parts: aheadFromEachModel({ against: 'search-r1', subset: 'sequential' }),
   },
   {
     id: 'prompt-not-enough',
     claim: 'Training gains right answers that the parallel prompt alone does not',
     paper: 'Table 3',
     tables: () => `${byModel((model) => leadText(PROMPT, { model }))} points (means of Table 3)`,
-    evidence: {
-      cell: 'contrast-prompt',
-      rule: 'Difference in exact match on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
-      parts: (tables) => aheadFromEachModel(tables, { against: PROMPT, subset: 'parallelizable' }),
-    },
+    cell: 'contrast-prompt',
+    rule: 'Difference in exact match on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
+    parts: aheadFromEachModel({ against: PROMPT, subset: 'parallelizable' }),
   },
   {
     id: 'news',
@@ -209,7 +202,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
         const points = leadText('search-r1', { model, benchmark: 'MultihopRAG' });
         return `${points} points on parallelizable`;
       }),
-    evidence: { untestable: 'The small world has no news articles.' },
+    untestable: 'The small world has no news articles.',
   },
 ];
 
@@ -291,14 +284,14 @@ export const parallelVsSequential: Experiment = {
     );
     const answersText =
       new Set(answered).size === 1 ? `${answered[0]} on either` : answered.join(' and ');
-    return resultParts({
+    return {
+      ...tidy,
+      predictions: checkPredictions(tidy, PREDICTED),
       summary: `${countText(answers.length)} answers, by question type.`,
       finding: sentence(
         `${calls} model calls than Search-R1 on parallelizable questions, ${sequentialCalls} on sequential ones; the answers are ${answersText}`,
       ),
       card: { calls: 'instruct' },
-      tidy,
-      predicted: PREDICTED,
       frames: {
         sizes: sizeRows(answers),
         distributions: distributionPoints(tidy.rows),
@@ -309,6 +302,6 @@ export const parallelVsSequential: Experiment = {
         calls: chartByType(tidy.rows, 'model_calls', TYPES),
         answers: chartByType(tidy.rows, 'em', TYPES),
       },
-    });
+    };
   },
 };

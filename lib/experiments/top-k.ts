@@ -33,7 +33,13 @@ import type { World } from '../retrieval/small-world.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { answerSample, dataHash, evaluationHash, stratifiedSample } from './running/answers.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
-import { findFigure, percent, resultParts, summarise, type Predicted } from './results/summary.js';
+import {
+  checkPredictions,
+  findFigure,
+  percent,
+  summarise,
+  type Predicted,
+} from './results/summary.js';
 import {
   listSeeds,
   mergeProvenance,
@@ -299,12 +305,12 @@ export const topK: Experiment = {
     const tidy = { rows, contrasts, provenance };
     const [ten, five] = [10, 5].map((k) => gapWords(findFigure(tidy, againstOne(k))!));
     const [{ hitRate: atRankOne }] = matching(recall, { retriever: 'bm25', k: 1 });
-    return resultParts({
+    return {
+      ...tidy,
+      predictions: checkPredictions(tidy, PREDICTED),
       finding: `With BM25, ten passages per query instead of one make ParallelSearch’s answers ${ten}, and five make them ${five}: the best query finds its fact at rank 1 in ${percent(atRankOne, 1)} of cases.`,
       card: { answers: valueTitle('retriever', 'bm25') },
       summary: `${countText(answers.length)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
-      tidy,
-      predicted: PREDICTED,
       frames: {
         recall: recall.map(({ hitRate, ...row }) => {
           return { ...row, metric: 'recall_at_k', value: hitRate };
@@ -321,6 +327,6 @@ export const topK: Experiment = {
           zoomed: true,
         }),
       },
-    });
+    };
   },
 };

@@ -12,6 +12,7 @@ import type { Measure } from '../../lib/evaluation/metrics.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { summariseResults, type TidyRow } from '../../lib/evaluation/table.js';
 import { COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from '../training/tiny.js';
+import { emptyResult } from './made-up-results.js';
 import { result } from './synthetic.js';
 
 const PEOPLE = ['Ada Stone', 'Bo Reed', 'Cy Hill'];
@@ -168,10 +169,11 @@ it('has the F1 of decomposing every question: 2 · 16 / (72 + 16)', () => {
 it('claims that F1 from each model is above that', () => {
   const ours = { ...sizes[0], method: 'parallelsearch' };
   const rows = ['base', 'instruct'].map((model) => ({ ...ours, model }));
-  const [{ evidence }] = decompositionClaims;
-  if ('untestable' in evidence) throw new Error('Expected evidence.');
-  const parts = evidence.parts({ rows: [...rows, sizes[1]], contrasts: [], frames: {} });
+  const [claim] = decompositionClaims;
+  if ('untestable' in claim) throw new Error('Expected evidence.');
+  const empty = emptyResult('decomposition');
+  const parts = claim.parts({ ...empty, rows: [...rows, sizes[1]] });
   expect(parts).toHaveLength(2);
   for (const one of parts) expect(one).toMatchObject({ threshold: 32 / 88, side: 'above' });
-  expect(evidence.parts({ rows, contrasts: [], frames: {} })).toEqual([]);
+  expect(claim.parts({ ...empty, rows })).toEqual([]);
 });

@@ -1,22 +1,10 @@
 /** Judges the paper's claims from the results of experiments, by a single rule. */
 import { greatest, least, max, min, sort } from 'd3-array';
-import type {
-  Evidence,
-  ClaimPart,
-  ExperimentResult,
-  Figures,
-  PaperClaim,
-  ResultTables,
-} from '../../lib/experiments/experiment.js';
-import { holm, LEVEL, pValue } from '../../lib/experiments/results/verdicts.js';
+import { holm, LEVEL, pValue } from '../../lib/evaluation/significance.js';
+import type { ExperimentResult } from '../../lib/experiments/experiment.js';
+import type { ClaimPart, Evidence, PaperClaim } from '../../lib/experiments/results/claims.js';
 import { cellAnchor } from '../../lib/pages/notebook/page.js';
 import { intervalText, pointsIntervalText } from '../../lib/report/text.js';
-
-const resultTables = ({ rows, contrasts, frames }: ExperimentResult): ResultTables => ({
-  rows: [...rows, ...(frames.training ?? [])] as Figures,
-  contrasts: contrasts as Figures,
-  frames,
-});
 
 export type Verdict = 'shown' | 'not shown' | 'contradicted' | 'not testable' | 'not computed yet';
 
@@ -78,7 +66,7 @@ export function judgeClaims(
 ): JudgedClaim[] {
   const judged = experiments.flatMap(({ name, claims = [] }) => {
     const result = results.get(name);
-    return claims.map((claim) => judge(claim, name, result ? resultTables(result) : null));
+    return claims.map((claim) => judge(claim, name, result));
   });
   const decided = judged.filter(({ parts }) => parts.length > 0);
   const ps = holm(decided.map(claimP));
@@ -94,20 +82,21 @@ const decidingPart = ({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>
   verdict === 'contradicted' ? least(parts.filter(isOpposite), pValue)! : greatest(parts, pValue)!;
 
 function judge(
-  { id, claim, paper, tables: paperTables, evidence }: PaperClaim,
+  claim: PaperClaim,
   report: string,
-  tables: ResultTables | null,
+  result: ExperimentResult | undefined,
 ): JudgedClaim {
-  const fields = { id, claim, paper, tables: paperTables(), p: null };
-  if ('untestable' in evidence) {
-    const reason = evidence.untestable;
+  const { id, paper } = claim;
+  const fields = { id, claim: claim.claim, paper, tables: claim.tables(), p: null };
+  if ('untestable' in claim) {
+    const reason = claim.untestable;
     const nothing = { found: '–', figure: reason, parts: [], link: null };
     return { ...fields, rule: reason, ...nothing, verdict: 'not testable' };
   }
-  const parts = tables ? evidence.parts(tables) : [];
+  const parts = result ? claim.parts(result) : [];
   const found = parts.map(partText).join('; ') || '–';
-  const link = tables ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
-  const reason = tables && evidence.findReason?.(tables);
+  const link = result ? `${report}.html#${cellAnchor(claim.cell)}` : null;
+  const reason = result && claim.findReason?.(result);
   if (reason) {
     const figure = parts.length > 0 ? `${found}, but ${reason}` : reason;
     return { ...fields, rule: reason, found, figure, parts: [], link, verdict: 'not testable' };
@@ -118,7 +107,7 @@ function judge(
     parts.length > MAX_SHOWN
       ? `${partText(decidingPart({ parts, verdict }))} (${which} of ${parts.length})`
       : found;
-  return { ...fields, rule: evidence.rule, found, figure, parts, verdict, link };
+  return { ...fields, rule: claim.rule, found, figure, parts, verdict, link };
 }
 
 function partText({ label, estimate, unit }: ClaimPart): string {

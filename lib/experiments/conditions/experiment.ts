@@ -35,7 +35,7 @@ import {
 } from './predictions.js';
 import { mergeProvenance, requireResults, listSeeds } from '../running/records.js';
 import { identify } from '../running/runs.js';
-import { resultParts, summarise } from '../results/summary.js';
+import { summarise } from '../results/summary.js';
 import { loadTiming, timing } from '../timing.js';
 import { countText } from '../../text/english.js';
 
@@ -98,14 +98,12 @@ async function compareConditions(
   };
   const judged = judgeConditions(tidy, readPredictions());
   return {
-    ...resultParts({
-      summary: `${countText(answers.length)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length} conditions.`,
-      finding: describeFinding(judged),
-      tidy,
-      frames: { conditions: judged },
-      figures: drawFigures(tidy.rows, { judged, entities: ENTITIES }),
-      card: { entities: 'compares 4', types: 'hybrid' },
-    }),
+    ...tidy,
+    summary: `${countText(answers.length)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length} conditions.`,
+    finding: describeFinding(judged),
+    frames: { conditions: judged },
+    figures: drawFigures(tidy.rows, { judged, entities: ENTITIES }),
+    card: { entities: 'compares 4', types: 'hybrid' },
     predictions: judged.map(describePrediction),
   };
 }

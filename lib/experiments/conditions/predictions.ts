@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { MANY } from '../../evaluation/selections.js';
-import { matching, type SummaryOptions, type TidyTable } from '../../evaluation/table.js';
+import { matching, type SummaryOptions } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
-import type { Prediction } from '../../report/result.js';
+import type { Prediction, ResultParts } from '../../report/result.js';
 import { pointsIntervalText, pointsText } from '../../report/text.js';
 import { formatList } from '../../text/english.js';
 import { BOTH_METHODS } from '../../training/methods.js';
 import { findFigure } from '../results/summary.js';
-import { holm, LEVEL, pValue } from '../results/verdicts.js';
+import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
 
 const PREDICTIONS = join(CONDITIONS, 'predictions.json');
 
@@ -76,7 +76,7 @@ function judge({ value, low, high }: Interval, p: number): ConditionRow['found']
 
 /** Judges the conditions by their differences; those without a figure are left out. */
 export function judgeConditions(
-  tables: Pick<TidyTable<Interval, Interval>, 'rows' | 'contrasts'>,
+  tables: Pick<ResultParts, 'rows' | 'contrasts'>,
   predictions: readonly ConditionPrediction[],
 ): ConditionRow[] {
   const measured = predictions.flatMap((prediction) => {
@@ -85,7 +85,7 @@ export function judgeConditions(
     const calls = findFigure(tables, { ...cell, metric: 'model_calls', kind: 'ratio' });
     return gap ? [{ prediction, gap, calls: calls?.value ?? null }] : [];
   });
-  const ps = holm(measured.map(({ gap }) => pValue({ estimate: gap, threshold: 0 })));
+  const ps = holm(measured.map(({ gap }) => pValue({ estimate: gap })));
   return measured.map(({ prediction, gap: { value, low, high }, calls }, i): ConditionRow => {
     const { figure, points, detectable, ...named } = prediction;
     const outcome = judge({ value, low, high }, ps[i]);

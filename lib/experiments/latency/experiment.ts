@@ -10,7 +10,7 @@ import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { dataHash } from '../running/answers.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
-import { findValue, percent, resultParts, type Predicted } from '../results/summary.js';
+import { checkPredictions, findValue, percent, type Predicted } from '../results/summary.js';
 import { mergeProvenance, requireResults, readQuestionProvenance } from '../running/records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
 import {
@@ -276,14 +276,14 @@ export const latency: Experiment = {
     );
     const rows = withAsked(tidy.rows);
     const asked = ['in turns', 'one turn, no limit', 'one turn, one request'];
-    return resultParts({
+    return {
+      ...tidy,
+      rows,
+      contrasts: withAsked(tidy.contrasts),
+      predictions: checkPredictions(tidy, [WAITED_FOR_ONCE]),
       finding: `Eight sub-queries in one turn take ${slow} of the time of eight turns if a request takes 50 ms, and ${embedded} if search is in memory.`,
       card: { wallClock: valueTitle('retriever', 'slow-50') },
       summary: `${countText(sum(measured.measurements, ({ samplesMs }) => samplesMs.length))} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
-      tidy,
-      predicted: [WAITED_FOR_ONCE],
-      rows,
-      contrasts: withAsked(tidy.contrasts),
       frames: {
         costs: LATENCY_RETRIEVERS.map(({ name }) => {
           const { callMs, serviceMs, delayMs } = requestCosts(measured, name);
@@ -302,6 +302,6 @@ export const latency: Experiment = {
           width: 300,
         }),
       },
-    });
+    };
   },
 };

@@ -8,7 +8,6 @@ import {
   type SummaryOptions,
   type TidyResults,
   type TidyRow,
-  type TidyTable,
 } from '../../evaluation/table.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import { ONE_TRAINING, type Prediction, type ResultParts } from '../../report/result.js';
@@ -31,16 +30,20 @@ export interface Predicted {
   isOneTraining?: boolean;
 }
 
-type Figures = TidyTable<Interval, Interval>;
-type Tables = Pick<Figures, 'rows' | 'contrasts'>;
+/** Rows and contrasts, of a table or of a whole result. */
+type Figures = Pick<ResultParts, 'rows' | 'contrasts'>;
 
-/** The first row with these fields, or contrast if they include `kind`. */
-export const findFigure = ({ rows, contrasts }: Tables, figure: Fields): Interval | undefined =>
-  matching('kind' in figure ? contrasts : rows, figure).at(0);
+/** The rows with these fields, or the contrasts if the fields include `kind`. */
+export const findFigures = ({ rows, contrasts }: Figures, figure: Fields): Interval[] =>
+  matching('kind' in figure ? contrasts : rows, figure) as Interval[];
+
+/** The first of {@link findFigures}. */
+export const findFigure = (figures: Figures, figure: Fields): Interval | undefined =>
+  findFigures(figures, figure).at(0);
 
 /** The value of {@link findFigure}; NaN if there is none. */
-export const findValue = (tables: Tables, figure: Fields): number =>
-  findFigure(tables, figure)?.value ?? NaN;
+export const findValue = (figures: Figures, figure: Fields): number =>
+  findFigure(figures, figure)?.value ?? NaN;
 
 /** The mean value of the rows with these fields; NaN without rows. */
 export const meanValue = (rows: readonly { value: number }[], fields: Fields): number =>
@@ -59,11 +62,11 @@ function estimateText(
 }
 
 /** Checks predictions by their figures; those without a figure are left out. */
-export const checkPredictions = (tables: Tables, predicted: readonly Predicted[]): Prediction[] =>
+export const checkPredictions = (figures: Figures, predicted: readonly Predicted[]): Prediction[] =>
   predicted.flatMap(({ prediction, figure, holds, because, isOneTraining }) => {
-    const estimate = findFigure(tables, figure);
+    const estimate = findFigure(figures, figure);
     if (!estimate) return [];
-    const reason = because && findFigure(tables, because.figure);
+    const reason = because && findFigure(figures, because.figure);
     const why = reason ? `; ${because.where} ${estimateText(reason)}` : '';
     return [
       {
@@ -81,23 +84,6 @@ export const summarise = (
   given: SummaryOptions,
 ): TidyResults =>
   summariseResults(answers, { paper: paperFigure, provenance, ...settings, ...given });
-
-/** Makes a result of a tidy table; `rows` and `contrasts` replace the table's. */
-export const resultParts = ({
-  tidy,
-  predicted = [],
-  ...parts
-}: Omit<ResultParts, 'rows' | 'contrasts' | 'provenance' | 'predictions'> &
-  Partial<Pick<ResultParts, 'rows' | 'contrasts'>> & {
-    tidy: Figures;
-    predicted?: readonly Predicted[];
-  }): ResultParts => ({
-  rows: tidy.rows,
-  contrasts: tidy.contrasts,
-  provenance: tidy.provenance,
-  predictions: checkPredictions(tidy, predicted),
-  ...parts,
-});
 
 /** Charts both methods by question type, with a panel per kind of initial model. */
 export const chartByType = (rows: readonly TidyRow[], metric: string, subset: string[]): Chart =>

@@ -7,11 +7,11 @@ import type { QuestionResult } from '../../evaluation/result.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { type MethodPair, type SummaryOptions, type TidyRow } from '../../evaluation/table.js';
 import { summarise } from './summary.js';
-import { holm, LEVEL, pValue } from './verdicts.js';
+import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
 
 /** Adds the better side, and p with Holm's correction over all differences. */
 export function decideSides<Row extends Interval>(differences: readonly Row[]) {
-  const ps = holm(differences.map((estimate) => pValue({ estimate, threshold: 0 })));
+  const ps = holm(differences.map((estimate) => pValue({ estimate })));
   return differences.map((row, i) => {
     const isUndecided = ps[i] > LEVEL || (row.low <= 0 && row.high >= 0);
     const side = isUndecided ? 'undecided' : row.low > 0 ? 'ahead' : 'behind';

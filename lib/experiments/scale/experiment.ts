@@ -12,7 +12,7 @@ import { BOTH_METHODS } from '../../training/methods.js';
 import { loadAnswers } from '../running/answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results.js';
-import { findValue, percent, resultParts, type Predicted } from '../results/summary.js';
+import { checkPredictions, findValue, percent, type Predicted } from '../results/summary.js';
 import {
   AGENT,
   checkSimulation,
@@ -127,21 +127,20 @@ export const scale: Experiment = {
       );
     const update = percent(seconds({ part: 'updating the weights' }) / seconds({}));
     const { engines, turns, indexes } = measured;
-    return resultParts({
+    const provenance = {
+      ...read.provenance,
+      engines: engines.map(({ engine, provenance }) => ({ engine, ...provenance })),
+      turns: turns.provenance,
+      indexes: indexes.provenance,
+    };
+    return {
+      rows,
+      contrasts,
+      provenance,
+      predictions: checkPredictions({ rows, contrasts }, PREDICTED),
       finding: `Simulated at the paper’s size, a training step takes ${onParallel} less time than Search-R1’s on parallelizable questions and ${onMix} less on the training mix; ${update} of it is updating the weights.`,
       card: { parts: 'parallelizable' },
       summary: `${engines.length} engines and ${new Set(turns.rows.map(({ retriever }) => retriever)).size} retrievers measured, indexes of ${new Set(indexes.rows.map(({ size }) => size)).size} sizes; steps of ${PAPER_RUN.questions} x ${PAPER_RUN.groupSize} rollouts simulated.`,
-      tidy: {
-        rows,
-        contrasts,
-        provenance: {
-          ...read.provenance,
-          engines: engines.map(({ engine, provenance }) => ({ engine, ...provenance })),
-          turns: turns.provenance,
-          indexes: indexes.provenance,
-        },
-      },
-      predicted: PREDICTED,
       frames: {
         throughput: throughputRows(measured),
         turns: turns.rows.map((row) => ({ metric: 'wall_ms', ...row })),
@@ -164,6 +163,6 @@ export const scale: Experiment = {
           shared: true,
         }),
       },
-    });
+    };
   },
 };

@@ -24,7 +24,7 @@ import {
   type ConditionRow,
 } from '../conditions/predictions.js';
 import { mergeProvenance } from '../running/records.js';
-import { percent, resultParts } from '../results/summary.js';
+import { percent } from '../results/summary.js';
 import { drawTrainings } from './charts.js';
 import {
   listTestRuns,
@@ -85,20 +85,16 @@ async function compareTrainings(
   const draws = await Promise.all(tested.map(({ test }) => describeFreshTest(test)));
   const answers = tested.flatMap(({ results }) => results.answered.flatMap((one) => one.answers));
   return {
-    ...resultParts({
-      summary: `${countText(answers.length)} answers to ${tested.length} fresh tests; ${conditions.length} conditions.`,
-      finding: describeFinding(conditions),
-      tidy: {
-        rows,
-        contrasts: named((results) => results.contrasts),
-        provenance: mergeProvenance(
-          tested.flatMap(({ results }) => results.done),
-          Object.assign({}, ...draws) as Provenance,
-        ),
-      },
-      frames: { conditions, trainings: named(listTrainings), curves },
-      figures: drawTrainings({ rows, conditions, curves }),
-    }),
+    rows,
+    contrasts: named((results) => results.contrasts),
+    provenance: mergeProvenance(
+      tested.flatMap(({ results }) => results.done),
+      Object.assign({}, ...draws) as Provenance,
+    ),
+    summary: `${countText(answers.length)} answers to ${tested.length} fresh tests; ${conditions.length} conditions.`,
+    finding: describeFinding(conditions),
+    frames: { conditions, trainings: named(listTrainings), curves },
+    figures: drawTrainings({ rows, conditions, curves }),
     card: { hybrid_answers: '', reward_answers: '', passages_answers: 'Many' },
     predictions: conditions.map(describePrediction),
   };

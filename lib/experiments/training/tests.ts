@@ -6,11 +6,10 @@ import { rewardConstants } from '../../rewards/presets.js';
 import { INFORMATION_CUTS } from '../../rollout/options.js';
 import type { PolicyRun } from '../../training/policy-runs.js';
 import { BOTH_METHODS } from '../../training/methods.js';
-import type { PaperClaim } from '../experiment.js';
 import { EARLY_STEP, instructRuns, listRuns, SEEDS } from '../running/runs.js';
 import { TOP_K } from '../top-k.js';
 import { trainingTest, variantName, type StageGroup, type TrainingTest } from './training-test.js';
-import { partsAhead } from '../results/verdicts.js';
+import { partsAhead, type PaperClaim } from '../results/claims.js';
 
 const [PARALLEL, SEQUENTIAL] = BOTH_METHODS;
 const { lambdaD, lambdaS } = rewardConstants('paper');
@@ -217,15 +216,12 @@ export const morePassages: PaperClaim = {
   claim: 'More passages per query help: k = 10 answers more questions than k = 1',
   paper: 'about +6 (2Wiki) and +7 (HotpotQA), Figure 6',
   tables: () => 'no point values are printed',
-  evidence: {
-    cell: 'passages-answers',
-    rule: 'Difference in exact match on all questions with BM25 above 0, where near misses hide facts',
-    parts: (tables) =>
-      partsAhead(tables, [
-        ['RL among near misses', { ...tenOverOne, training: 'near_misses' }],
-        ['RL without near misses', { ...tenOverOne, training: 'main_near_misses' }],
-      ]),
-  },
+  cell: 'passages-answers',
+  rule: 'Difference in exact match on all questions with BM25 above 0, where near misses hide facts',
+  parts: partsAhead([
+    ['RL among near misses', { ...tenOverOne, training: 'near_misses' }],
+    ['RL without near misses', { ...tenOverOne, training: 'main_near_misses' }],
+  ]),
 };
 
 /**

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../../lib/experiments/list.js';
-import type { ClaimPart, Evidence, PaperClaim } from '../../../lib/experiments/experiment.js';
-import { holm } from '../../../lib/experiments/results/verdicts.js';
+import { holm } from '../../../lib/evaluation/significance.js';
+import type { ClaimPart, Evidence, PaperClaim } from '../../../lib/experiments/results/claims.js';
 import { judgeClaims, judgeParts } from '../../../tools/reports/claims.js';
 import { packagePath } from '../../../lib/io/paths.js';
 import { readNotebook } from '../../../lib/notebook/nbformat.js';
@@ -47,7 +47,9 @@ const madeUpClaim = (id: string, evidence: Pick<Evidence, 'parts' | 'findReason'
   claim: '',
   paper: '',
   tables: () => '',
-  evidence: { cell: '', rule: '', ...evidence },
+  cell: '',
+  rule: '',
+  ...evidence,
 });
 const judgeMany = (claims: PaperClaim[]) =>
   judgeClaims([{ name: 'many', claims }], new Map([['many', emptyResult('many')]]));
@@ -168,7 +170,7 @@ it('decides nothing where the result says why, and leaves that claim out of the 
 it('claims name cells that the notebooks have', () => {
   const notebooks = readdirSync(packagePath('notebooks')).filter((file) => file.endsWith('.ipynb'));
   for (const { name, claims = [] } of EXPERIMENTS) {
-    const cells = claims.flatMap(({ evidence }) => ('cell' in evidence ? [evidence.cell] : []));
+    const cells = claims.flatMap((claim) => ('cell' in claim ? [claim.cell] : []));
     if (cells.length === 0) continue;
     const file = notebooks.find((one) => one.endsWith(`-${name}.ipynb`))!;
     const ids = readNotebook(packagePath('notebooks', file)).cells.map(({ id }) => id);
