@@ -1,5 +1,5 @@
 /** Both initial models: where training from each ends (Table 2), its course (Fig. 5). */
-import { matching, where } from '../evaluation/table.js';
+import { matching, where, findFigure } from '../evaluation/table.js';
 import { BOTH_METHODS, UNTRAINED } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows } from '../report/charts/curves.js';
@@ -8,7 +8,7 @@ import { loadAnswers } from './running/answers.js';
 import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './results/paper.js';
-import { findFigure, summarise } from './results/summary.js';
+import { summarise } from './results/summary.js';
 import { INITIAL_MODELS } from '../training/models.js';
 import { partsAhead, type PaperClaim } from './results/claims.js';
 import { countText } from '../text/english.js';

@@ -11,6 +11,7 @@ import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import {
   matching,
   where,
+  findFigure,
   type MethodPair,
   type SummaryOptions,
   type TidyContrast,
@@ -32,7 +33,7 @@ import type { Experiment } from './experiment.js';
 import type { ResultParts } from '../report/result.js';
 import { mainRuns } from './main-results.js';
 import { countCellsAhead, paperRows } from './results/paper.js';
-import { checkPredictions, findFigure, summarise, type Predicted } from './results/summary.js';
+import { checkPredictions, summarise, type Predicted } from './results/summary.js';
 import { INIT_SEEDS, listRuns } from './running/runs.js';
 import { addTiming, loadTiming, timingExperiment, type Timing } from './timing.js';
 import { tradeOffChart } from '../report/charts/trade-off.js';
@@ -41,13 +42,13 @@ import { aheadFromEachModel, partsAhead, type PaperClaim } from './results/claim
 import {
   decideSides,
   meanRanks,
-  type Spread,
-  type Trainings,
   countTrainings,
   compareSeeds,
   trainingSpread,
   trainingNoise,
   isInTable,
+  type Spread,
+  type Trainings,
 } from './results/training-spread.js';
 
 const PARALLELSEARCH = 'parallelsearch';

@@ -12,6 +12,7 @@ import type { QuestionResult } from '../evaluation/result.js';
 import { MANY } from '../evaluation/selections.js';
 import {
   matching,
+  meanValue,
   type MethodPair,
   type SummaryOptions,
   type TidyRow,
@@ -24,13 +25,7 @@ import { figureText } from '../report/text.js';
 import { loadAnswers } from './running/answers.js';
 import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
-import {
-  checkPredictions,
-  meanValue,
-  percent,
-  summarise,
-  type Predicted,
-} from './results/summary.js';
+import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
 import { INITIAL_MODELS } from '../training/models.js';
 import { PARALLELSEARCH_FIELDS, findParts, type PaperClaim } from './results/claims.js';
 import { askedEntities, type Searches } from '../rewards/sub-questions.js';

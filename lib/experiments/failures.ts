@@ -10,7 +10,13 @@ import {
 } from '../evaluation/behaviour.js';
 import { measure } from '../evaluation/measure.js';
 import type { QuestionResult } from '../evaluation/result.js';
-import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
+import {
+  matching,
+  where,
+  meanValue,
+  type MethodPair,
+  type SummaryOptions,
+} from '../evaluation/table.js';
 import { formatList, countText } from '../text/english.js';
 import { BOTH_METHODS, trainedBy } from '../training/methods.js';
 import { rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
@@ -24,7 +30,7 @@ import type { Experiment } from './experiment.js';
 import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
 import { lambdaName } from './results/paper.js';
-import { meanValue, percent, summarise } from './results/summary.js';
+import { percent, summarise } from './results/summary.js';
 import { findResults } from './running/records.js';
 import {
   loadTrajectories,

@@ -5,8 +5,8 @@
  */
 import { greatest, group, max, mean, min, rollup, sort } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
-import { matching, where, type MethodPair } from '../evaluation/table.js';
-import { type PolicyRun } from '../training/policy-runs.js';
+import { matching, where, findFigure, type MethodPair } from '../evaluation/table.js';
+import type { PolicyRun } from '../training/policy-runs.js';
 import type { Lambdas } from '../training/config.js';
 import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/charts/curves.js';
@@ -16,13 +16,7 @@ import { formatList, countText } from '../text/english.js';
 import { answerComputation, loadAnswers } from './running/answers.js';
 import type { Experiment } from './experiment.js';
 import { byModel, lambdaName, paperMean, paperTables } from './results/paper.js';
-import {
-  checkPredictions,
-  findFigure,
-  percent,
-  summarise,
-  type Predicted,
-} from './results/summary.js';
+import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
 import { tradeOffChart } from '../report/charts/trade-off.js';
 import { dropIncompleteSeeds, listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';

@@ -4,9 +4,11 @@ import { mainMeasure } from '../evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
 import {
   matching,
+  where,
+  findFigure,
+  meanValue,
   type MethodPair,
   type SummaryOptions,
-  where,
   type TidyContrast,
   type TidyResults,
   type TidyRow,
@@ -32,8 +34,6 @@ import { byModel, countCellsAhead, paperMean, paperRows, withPaper } from './res
 import {
   chartByType,
   checkPredictions,
-  findFigure,
-  meanValue,
   percent,
   summarise,
   type Predicted,

@@ -6,6 +6,7 @@ import { MANY } from '../evaluation/selections.js';
 import {
   matching,
   where,
+  findFigure,
   type Fields,
   type PaperCell,
   type TidyContrast,
@@ -21,7 +22,6 @@ import { byModel, paperMean, paperRows, paperTables } from './results/paper.js';
 import {
   chartByType,
   checkPredictions,
-  findFigure,
   percent,
   summarise,
   type Predicted,

@@ -14,6 +14,7 @@ import type { QuestionResult } from '../evaluation/result.js';
 import {
   matching,
   where,
+  findFigure,
   type MethodPair,
   type SummaryOptions,
   type TidyContrast,
@@ -33,13 +34,7 @@ import type { World } from '../retrieval/small-world.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { answerSample, dataHash, evaluationHash, stratifiedSample } from './running/answers.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
-import {
-  checkPredictions,
-  findFigure,
-  percent,
-  summarise,
-  type Predicted,
-} from './results/summary.js';
+import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
 import {
   listSeeds,
   mergeProvenance,

@@ -7,13 +7,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { MANY } from '../../evaluation/selections.js';
-import { matching, type SummaryOptions } from '../../evaluation/table.js';
+import { findFigure, matching, type Figures, type SummaryOptions } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
-import type { Prediction, ResultParts } from '../../report/result.js';
+import type { Prediction } from '../../report/result.js';
 import { pointsIntervalText, pointsText } from '../../report/text.js';
 import { formatList } from '../../text/english.js';
 import { BOTH_METHODS } from '../../training/methods.js';
-import { findFigure } from '../results/summary.js';
 import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
 
 const PREDICTIONS = join(CONDITIONS, 'predictions.json');
@@ -76,7 +75,7 @@ function judge({ value, low, high }: Interval, p: number): ConditionRow['found']
 
 /** Judges the conditions by their differences; those without a figure are left out. */
 export function judgeConditions(
-  tables: Pick<ResultParts, 'rows' | 'contrasts'>,
+  tables: Figures,
   predictions: readonly ConditionPrediction[],
 ): ConditionRow[] {
   const measured = predictions.flatMap((prediction) => {

@@ -2,15 +2,15 @@
 import { loadavg } from 'node:os';
 import { greatest, max, quantile, range, sum } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
-import { matching } from '../../evaluation/table.js';
-import { type Provenance, configHash } from '../../io/provenance.js';
+import { matching, findValue } from '../../evaluation/table.js';
+import { configHash, type Provenance } from '../../io/provenance.js';
 import { intervalChart } from '../../report/charts/chart.js';
 import { valueTitle } from '../../report/titles.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { dataHash } from '../running/answers.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
-import { checkPredictions, findValue, percent, type Predicted } from '../results/summary.js';
+import { checkPredictions, percent, type Predicted } from '../results/summary.js';
 import { mergeProvenance, requireResults, readQuestionProvenance } from '../running/records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
 import {

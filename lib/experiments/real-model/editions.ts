@@ -9,6 +9,8 @@ import { BENCHMARK_TITLES, type QuestionKey } from '../../evaluation/selections.
 import {
   matching,
   where,
+  findFigure,
+  findValue,
   type Fields,
   type MethodPair,
   type SummaryOptions,
@@ -20,14 +22,7 @@ import { packagePath, shortPath } from '../../io/paths.js';
 import type { Provenance } from '../../io/provenance.js';
 import { intervalChart } from '../../report/charts/chart.js';
 import { shareWords } from '../../report/text.js';
-import {
-  checkPredictions,
-  findFigure,
-  findValue,
-  percent,
-  summarise,
-  type Predicted,
-} from '../results/summary.js';
+import { checkPredictions, percent, summarise, type Predicted } from '../results/summary.js';
 import type { Edition, FreshRun } from './fresh.js';
 
 export type FreshAnswer = QuestionResult & Pick<FreshRun, 'edition'>;

@@ -1,10 +1,9 @@
 /** The paper's claims, and the figures of a result that decide them. */
 import type { Interval } from '../../evaluation/bootstrap.js';
-import type { Fields } from '../../evaluation/table.js';
+import { findFigures, type Fields } from '../../evaluation/table.js';
 import type { ResultParts } from '../../report/result.js';
 import { valueTitle } from '../../report/titles.js';
 import { INITIAL_MODELS } from '../../training/models.js';
-import { findFigures } from './summary.js';
 
 /** A figure on which a claim rests, and the threshold for its interval. */
 export interface ClaimPart {

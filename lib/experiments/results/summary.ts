@@ -1,8 +1,9 @@
 /** Summarises results, and checks predictions. */
-import { mean } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import {
+  findFigure,
   matching,
+  type Figures,
   summariseResults,
   type Fields,
   type SummaryOptions,
@@ -10,7 +11,7 @@ import {
   type TidyRow,
 } from '../../evaluation/table.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
-import { ONE_TRAINING, type Prediction, type ResultParts } from '../../report/result.js';
+import { ONE_TRAINING, type Prediction } from '../../report/result.js';
 import { interval } from '../../report/table.js';
 import { isShare, metricInfo } from '../../report/titles.js';
 import type { Chart } from '../../report/charts/spec.js';
@@ -29,25 +30,6 @@ export interface Predicted {
   /** Whether the figure is of a method that was trained once, which gets no verdict. */
   isOneTraining?: boolean;
 }
-
-/** Rows and contrasts, of a table or of a whole result. */
-type Figures = Pick<ResultParts, 'rows' | 'contrasts'>;
-
-/** The rows with these fields, or the contrasts if the fields include `kind`. */
-export const findFigures = ({ rows, contrasts }: Figures, figure: Fields): Interval[] =>
-  matching('kind' in figure ? contrasts : rows, figure) as Interval[];
-
-/** The first of {@link findFigures}. */
-export const findFigure = (figures: Figures, figure: Fields): Interval | undefined =>
-  findFigures(figures, figure).at(0);
-
-/** The value of {@link findFigure}; NaN if there is none. */
-export const findValue = (figures: Figures, figure: Fields): number =>
-  findFigure(figures, figure)?.value ?? NaN;
-
-/** The mean value of the rows with these fields; NaN without rows. */
-export const meanValue = (rows: readonly { value: number }[], fields: Fields): number =>
-  mean(matching(rows, fields), ({ value }) => value) ?? NaN;
 
 /** Formats a share as a percentage: `65 %`. */
 export const percent = (share: number, decimals = 0): string =>

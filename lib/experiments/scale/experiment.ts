@@ -4,7 +4,7 @@
  */
 import { mean, sum } from 'd3-array';
 import type { QuestionResult } from '../../evaluation/result.js';
-import { matching } from '../../evaluation/table.js';
+import { matching, findValue } from '../../evaluation/table.js';
 import { createRandom } from '../../random.js';
 import { stackedChart } from '../../report/charts/stacked.js';
 import { shareWords } from '../../report/text.js';
@@ -12,7 +12,7 @@ import { BOTH_METHODS } from '../../training/methods.js';
 import { loadAnswers } from '../running/answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results.js';
-import { checkPredictions, findValue, percent, type Predicted } from '../results/summary.js';
+import { checkPredictions, percent, type Predicted } from '../results/summary.js';
 import {
   AGENT,
   checkSimulation,
