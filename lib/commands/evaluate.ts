@@ -200,25 +200,47 @@ async function countHelpers(
 /** Maximum number of questions named per kind of failure. */
 const MAX_NAMED = 20;
 
-/** Answers the questions that are not in the journal yet, and writes all results. */
-async function answerAll(
+/** Ids of questions whose answer was refused or whose searches failed. */
+type Failures = Record<'refused' | 'timedOut' | 'failed', string[]>;
+
+/** Notes what failed in an answer, and logs the first failures of each kind. */
+function noteFailures(failures: Failures, trajectory: Trajectory): void {
+  const { questionId: id, refusal } = trajectory;
+  const note = (kind: keyof Failures, text: string): void => {
+    if (failures[kind].push(id) <= MAX_NAMED) log(text);
+  };
+  const searches = trajectory.searchTurns.flatMap(({ results }) => results);
+  const failed = searches.filter((search) => search.status === 'failed');
+  const fault = failed.find(({ isTimeout }) => !isTimeout);
+  if (refusal !== undefined) note('refused', `Rejected the answer to question ${id}: ${refusal}`);
+  if (failed.some(({ isTimeout }) => isTimeout))
+    note('timedOut', `A search for question ${id} timed out.`);
+  if (fault) note('failed', `A search for question ${id} failed: ${fault.detail}`);
+}
+
+interface Task {
+  setup: Setup;
+  journal: Journal<Answer>;
+  signal: AbortSignal;
+}
+
+/** Answers the questions that are not in the journal yet. @returns all answers */
+async function answerOpen(
   questions: readonly Question[],
   settings: EvaluateSettings,
-  task: { setup: Setup; journal: Journal<Answer>; signal: AbortSignal },
-): Promise<Evaluation> {
-  const { setup, journal, signal } = task;
+  { setup, journal, signal }: Task,
+) {
   const { policy, run, rollout, retriever } = setup;
-  const { batchSize, out, trajectories: trajectoryFile, price, methods } = settings;
+  const { batchSize, trajectories, methods } = settings;
+  const keepsTrajectory = trajectories !== undefined || methods !== undefined;
   const answers = new Map(journal.items.map((answer) => [answer.result.questionId, answer]));
   const open = questions.filter(({ id }) => !answers.has(id));
   const numDone = questions.length - open.length;
   if (numDone > 0) log(`Resuming: ${numDone} answers already done.`);
+  const failures: Failures = { refused: [], timedOut: [], failed: [] };
   const numHelpers = await countHelpers(setup, settings, open.length);
   const progress = startProgress('Evaluating', questions.length, numDone);
   const start = performance.now();
-  const refused: string[] = [];
-  const timedOut: string[] = [];
-  const unsearched: string[] = [];
   const options: Parameters<typeof answerQuestions>[3] = {
     rollout,
     batchSize,
@@ -227,20 +249,12 @@ async function answerAll(
       const behaviour = labelTrajectory(trajectory, question);
       const result = { ...run, ...measure(question, trajectory), behaviour };
       const usage = tokenUsage(trajectory);
-      const keepsTrajectory = trajectoryFile !== undefined || methods !== undefined;
-      const { refusal } = trajectory;
-      if (refusal !== undefined && refused.push(question.id) <= MAX_NAMED)
-        log(`Rejected the answer to question ${question.id}: ${refusal}`);
-      if (result.timedOutQueries && timedOut.push(question.id) <= MAX_NAMED)
-        log(`A search for question ${question.id} timed out.`);
-      const failure = searchFailure(trajectory);
-      if (failure !== undefined && unsearched.push(question.id) <= MAX_NAMED)
-        log(`A search for question ${question.id} failed: ${failure}`);
       answers.set(question.id, { result, usage, seconds, ...(keepsTrajectory && { trajectory }) });
+      noteFailures(failures, trajectory);
     },
     onBatch: async (_, batch) => {
       // Resuming repeats questions whose answer was refused or whose searches failed.
-      const failed = new Set([...refused, ...timedOut, ...unsearched]);
+      const failed = new Set(Object.values(failures).flat());
       for (const { questionId } of batch)
         if (!failed.has(questionId)) await journal.append(answers.get(questionId)!);
       progress.update(answers.size);
@@ -254,45 +268,66 @@ async function answerAll(
       throw error;
     })
     .finally(() => progress.stop());
-  const seconds = (performance.now() - start) / 1000;
   policy.dispose?.();
+  const { refused } = failures;
   if (refused.length > 0 && refused.length === open.length)
     throw new Error(
       `Expected usable answers from ${policy.name}, but rejected all ${refused.length}; see above.`,
     );
-  const done = questions.map(({ id }) => answers.get(id)!);
-  const results = done.map(({ result }) => result);
-  if (out) await writeLines(out, results);
-  if (trajectoryFile)
-    await writeLines(trajectoryFile, done, ({ trajectory, result }) => {
+  return {
+    answers: questions.map(({ id }) => answers.get(id)!),
+    failures,
+    numNew: open.length,
+    seconds: (performance.now() - start) / 1000,
+  };
+}
+
+async function writeAnswers(
+  answers: readonly Answer[],
+  run: Setup['run'],
+  { out, trajectories }: EvaluateSettings,
+): Promise<void> {
+  if (out)
+    await writeLines(
+      out,
+      answers.map(({ result }) => result),
+    );
+  if (trajectories)
+    await writeLines(trajectories, answers, ({ trajectory, result }) => {
       const { benchmark, subset: questionType } = result;
       const known = Object.entries({ benchmark, questionType }).filter(([, x]) => x !== 'unknown');
       return formatTrajectory({ ...run, ...Object.fromEntries(known), ...trajectory! });
     });
+}
+
+/** Answers all questions, and writes what the settings ask for. */
+async function answerAll(
+  questions: readonly Question[],
+  settings: EvaluateSettings,
+  task: Task,
+): Promise<Evaluation> {
+  const { run, rollout } = task.setup;
+  const { answers, failures, numNew, seconds } = await answerOpen(questions, settings, task);
+  await writeAnswers(answers, run, settings);
   const affected = (ids: readonly string[]): string | false =>
     ids.length > 0 &&
     `searches for ${ids.length} questions, whose answers count all the same: ${formatList([...ids.slice(0, MAX_NAMED), ...(ids.length > MAX_NAMED ? ['others'] : [])])}`;
   const facts = {
-    tokens: settings.policy && describeUsage(done, price),
-    refused: refused.length > 0 && `${refused.length} answers, counted as wrong`,
-    'timed out': affected(timedOut),
-    failed: affected(unsearched),
-    time:
-      open.length > 0 &&
-      `${seconds.toFixed(1)} s, ${(seconds / open.length).toFixed(2)} s a question`,
+    tokens: settings.policy && describeUsage(answers, settings.price),
+    refused: failures.refused.length > 0 && `${failures.refused.length} answers, counted as wrong`,
+    'timed out': affected(failures.timedOut),
+    failed: affected(failures.failed),
+    time: numNew > 0 && `${seconds.toFixed(1)} s, ${(seconds / numNew).toFixed(2)} s a question`,
   };
   const lines = Object.entries(facts).map(([name, fact]) => fact && `${name.padEnd(17)}${fact}\n`);
-  const summary = summaryTable(results) + lines.filter(Boolean).join('');
+  const table = summaryTable(answers.map(({ result }) => result));
   const { prompt, promptForm, splitQueries, topK, maxSearchTurns } = rollout;
-  const shown = { ...run, prompt, promptForm, splitQueries, topK, maxSearchTurns };
-  return { name: methodTitle(run.method), settings: shown, answers: done, summary };
-}
-
-/** Why a search failed in the retriever, other than by a timeout. */
-function searchFailure({ searchTurns }: Pick<Trajectory, 'searchTurns'>): string | undefined {
-  const results = searchTurns.flatMap((turn) => turn.results);
-  const failed = results.find((result) => result.status === 'failed' && !result.isTimeout);
-  return failed?.status === 'failed' ? failed.detail : undefined;
+  return {
+    name: methodTitle(run.method),
+    settings: { ...run, prompt, promptForm, splitQueries, topK, maxSearchTurns },
+    answers,
+    summary: table + lines.filter(Boolean).join(''),
+  };
 }
 
 /** Tokens of all answers and their cost. @param price US dollars per million tokens */
