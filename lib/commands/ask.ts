@@ -26,10 +26,12 @@ const write = (text: string, style?: Style): void => {
   process.stdout.write(isColoured ? styleText(style, text) : text);
 };
 
-function warnOfUnrelated({ queries, results }: SearchTurn): void {
-  for (const [i, result] of results.entries())
-    if (result.status === 'ok' && result.isUnlike)
-      write(`${queries[i]}: ${UNRELATED_PASSAGES}\n`, 'yellow');
+/** Says which searches failed or found nothing alike. */
+function warnOfSearches({ queries, results }: SearchTurn): void {
+  for (const [i, result] of results.entries()) {
+    const fault = result.status === 'ok' ? result.isUnlike && UNRELATED_PASSAGES : result.detail;
+    if (fault) write(`${queries[i]}: ${fault}\n`, 'yellow');
+  }
 }
 
 /** The unwritten rest of a policy's segment: the tag or search that streams lack. */
@@ -54,7 +56,7 @@ function createWriter(): (event: AnswerEvent) => void {
     else write(event.text.trim(), event.segment === 'notice' ? 'yellow' : STYLES.information);
     written = '';
     write('\n');
-    if (event.turn) warnOfUnrelated(event.turn);
+    if (event.turn) warnOfSearches(event.turn);
   };
 }
 
@@ -73,6 +75,7 @@ function writeAnswer({ answer, searchTurns, modelCalls }: Trajectory, elapsedMs:
 
 /** Answers a question; the exit code is 130 after Ctrl-C. */
 export async function runAsk(question: string, settings: PolicySpec): Promise<number> {
+  if (question.trim() === '') throw new Error('Expected a question, but got empty text.');
   return interruptible(
     async (signal) => {
       const brief = { isBrief: true };

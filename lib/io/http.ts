@@ -34,11 +34,16 @@ export class HttpError extends Error {
 }
 
 /** An answer arrived but is unusable; another one may not be. */
-export class AnswerError extends Error {}
+export class AnswerError extends Error {
+  /** What came in place of a stream of events. */
+  body?: string;
+}
 
 /** Statuses of busy servers and of proxies (up to 529); undefined if unreachable. */
 const isRetried = (status: number | undefined): boolean =>
-  status === undefined || status === 408 || status === 429 || status > 501;
+  status === undefined || status === 408 || status === 429 || (status >= 500 && status !== 501);
+/** Status 500 is often a fault of the request, so its retries are few. */
+const MAX_RETRIES_OF_500 = 2;
 const MAX_WAIT_MS = 60_000;
 /** A server that asks for a longer wait counts as failed. */
 const MAX_RETRY_AFTER_MS = 300_000;
@@ -77,7 +82,7 @@ export async function requestEvents(
   const { url: shown } = splitCredentials(url);
   let hasBegun = false;
   let isDone = false;
-  let start = '';
+  let body = '';
   let work = Promise.resolve<unknown>(undefined);
   const attempt = async (): Promise<void> => {
     const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -98,13 +103,14 @@ export async function requestEvents(
     });
     await requestBytes(url, request, (bytes) => {
       const text = decode(bytes);
-      if (start.length < MAX_EXCERPT) start += text;
+      if (!hasBegun) body += text;
       parser.feed(text);
     });
     await work;
     if (!hasBegun)
-      throw new AnswerError(
-        `Expected a stream of events from ${shown}, but got: ${excerpt(start)}`,
+      throw Object.assign(
+        new AnswerError(`Expected a stream of events from ${shown}, but got: ${excerpt(body)}`),
+        { body },
       );
   };
   await retry(shown, request, attempt, () => !hasBegun);
@@ -148,7 +154,7 @@ async function retry<T>(
       if (
         !(error instanceof HttpError) ||
         !isRetried(error.status) ||
-        numTries >= retries ||
+        numTries >= (error.status === 500 ? Math.min(retries, MAX_RETRIES_OF_500) : retries) ||
         !mayRepeat()
       )
         throw error;
@@ -188,6 +194,11 @@ async function requestBytes(
       );
     const flaw = permanentFlaw(reason);
     if (flaw) throw new Error(`Expected ${server} at ${url}, but ${flaw}`, { cause });
+    // Without naming the cause, which repeats the token.
+    if (token && cause instanceof TypeError && !reason)
+      throw new Error(
+        `Expected a key for ${url} that fits into a header, but it has a line break or a character beyond Latin-1.`,
+      );
     const message = timeout?.aborted
       ? `Expected an answer from ${url} within ${timeoutMs} ms.`
       : `Expected ${server} at ${url}, but ${passingFault(reason?.code)}`;

@@ -1,9 +1,10 @@
 /** What a terminal shows of a question. */
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { afterEach, expect, it, vi } from 'vitest';
-import { askCommand } from '../../lib/commands/ask.js';
+import { askCommand, runAsk } from '../../lib/commands/ask.js';
 import { UNRELATED_PASSAGES } from '../../lib/rollout/trajectory.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
 import { PASSAGES } from '../training/tiny.js';
 import { captured } from './tiny-world.js';
@@ -14,12 +15,23 @@ const ANSWER = '<think> b </think><answer> 1904 </answer>';
 
 vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => ({
   ...(await original()),
-  createRetriever: async () => createBm25Retriever(PASSAGES),
+  createRetriever: async (): Promise<Retriever> => {
+    const bm25 = createBm25Retriever(PASSAGES);
+    const retrieve: Retriever['retrieve'] = async (queries, options) => {
+      if (queries.includes('broken')) throw new Error('the index is gone');
+      return bm25.retrieve(queries, options);
+    };
+    return { ...bm25, retrieve };
+  },
 }));
 vi.mock(import('../../lib/policy/api/remote.js'), async (original) => ({
   ...(await original()),
   openRemotePolicy: async () =>
-    scriptedPolicy({ 'Who?': [SEARCH, ANSWER], 'Who met Tom Thumb?': [ANSWER] }),
+    scriptedPolicy({
+      'Who?': [SEARCH, ANSWER],
+      'Who met Tom Thumb?': [ANSWER],
+      'Why?': ['<search> broken </search>', ANSWER],
+    }),
 }));
 
 const terminal = {
@@ -56,6 +68,14 @@ it('colours what is thought, searched and answered on a terminal, and nothing el
 it('says of which sub-query nothing alike was found', async () => {
   const told = (await shown(false)).split('\n').filter((line) => line.includes(UNRELATED_PASSAGES));
   expect(told).toEqual([expect.stringMatching(/^is Hamlet Elsinore/)]);
+});
+
+it('says why a search failed', async () => {
+  expect(await shown(false, 'Why?')).toContain('\nbroken: the index is gone\n');
+});
+
+it('refuses an empty question', async () => {
+  await expect(runAsk(' ', {} as Parameters<typeof runAsk>[1])).rejects.toThrow(/a question/);
 });
 
 it('says which name no passage knows, before anything is answered', async () => {

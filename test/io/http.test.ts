@@ -178,6 +178,13 @@ describe('requestJson', () => {
     expect(asked.map(({ method }) => method)).toEqual(['POST', 'GET']);
   });
 
+  it.each(['a\nb', 'a€'])('refuses a key that no header can have: %j', async (token) => {
+    await serveAnswers(() => Response.json(1));
+    const error = (await ask({ token, retries: 9 }).catch((reason: unknown) => reason)) as Error;
+    expect(error.message).toMatch(/Expected a key/);
+    expect(error.message).not.toContain(token);
+  });
+
   it('says that there is no such host', async () => {
     const cause = Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' });
     const unknown = vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('', { cause }));

@@ -21,7 +21,7 @@ const IN_PLACE = ['run', 'tensorboard'];
 function statIfExists(path: string): Stats | undefined {
   try {
     // Unresolved links: `new/../t` is `t`, even if `new` does not exist.
-    return path === '-' ? fstatSync(0) : statSync(resolve(path));
+    return path === '-' ? fstatSync(0) : path === '' ? undefined : statSync(resolve(path));
   } catch {
     return undefined; // not a path, such as a question
   }

@@ -11,6 +11,7 @@ import {
 } from '../../io/http.js';
 import { searchTool, type AssistantMessage, type Message } from '../../text/messages.js';
 import type { PromptForm } from '../../text/prompts.js';
+import { nextAction } from '../../text/tags.js';
 import {
   ContextFullError,
   ReplyError,
@@ -19,6 +20,7 @@ import {
   type ReplyOptions,
 } from '../chat-policy.js';
 import {
+  addRemedy,
   closeTag,
   describeAnswer,
   isCutOff,
@@ -157,7 +159,7 @@ export async function openChatPolicy(
   const server = "a server with OpenAI's chat completions API";
   const limits = { ...requestLimits(options), server };
   const listModels = async (): Promise<{ id: string }[]> => {
-    const answer = await requestJson(`${base}/models`, limits);
+    const answer = await requestJson(`${base}/models`, limits).catch(addRemedy);
     return parseModels(modelsSchema, { base: safeUrl, answer });
   };
   const model = options.model ?? onlyModel(safeUrl, await listModels());
@@ -222,6 +224,14 @@ export async function openChatPolicy(
       ...sent,
       body: { ...sent.body, stream: true, stream_options: { include_usage: true } },
       onData,
+    }).catch(async (error: unknown) => {
+      // Some servers do not stream.
+      const whole = error instanceof AnswerError ? tryParseJson(error.body ?? '') : undefined;
+      const { data } = completionSchema.safeParse(whole);
+      if (!data) throw error;
+      Object.assign(reply, data.choices[0], { usage: data.usage ?? undefined });
+      await onText(reply.message.content || reply.message.refusal || '');
+      return true;
     });
     if (isDone || reply.finish_reason) return reply;
     throw new AnswerError(
@@ -244,12 +254,12 @@ export async function openChatPolicy(
       const mustCall = hasTools && !dropped.has('tool_choice');
       return post({ body: { ...body, ...(mustCall && { tool_choice: toolChoice }) } });
     },
-  });
+  }).catch(addRemedy);
 
   const limit = pLimit(maxConcurrency);
   const reply: ChatPolicy['reply'] = (messages, replyOptions) =>
     limit(async () => {
-      const { stop, signal, onText, maxNewTokens } = replyOptions;
+      const { signal, onText, maxNewTokens } = replyOptions;
       const body = createBody(messages, replyOptions);
       const sent = { body, signal, maxResponseBytes: maxAnswerBytes(maxNewTokens) };
       const raw = await (onText ? stream(sent, onText) : post(sent)).catch((error: unknown) => {
@@ -259,7 +269,7 @@ export async function openChatPolicy(
           throw new ContextFullError(message, { cause: error });
         throw error;
       });
-      return readReply(raw, stop);
+      return readReply(raw, replyOptions);
     });
 
   const { hasTools, dropped } = capabilities;
@@ -351,21 +361,20 @@ function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchem
 /**
  * Converts an answer of the API to the policy's reply.
  * @throws ReplyError if the server withheld the reply or ended it early, or if its tokens
- * reached the limit before any content
+ * reached the limit before any content, or before the end of an answer without tags
  */
 function readReply(
   { message, finish_reason: finish, usage }: RawReply,
-  stop: readonly string[],
+  { stop, tools }: ReplyOptions,
 ): Reply {
   const { reasoning_content, reasoning, refusal, tool_calls: calls } = message;
   // Servers leave the content of a refusal null or empty.
   const content = message.content || refusal;
-  if (!content?.trim() && !calls?.length) {
-    if (finish === 'length')
-      throw new ReplyError(
-        'Expected a reply with text or tool calls, but the token limit was reached first (finish_reason: length). Allow more, such as --set rollout.maxNewTokens=8000.',
-      );
-  }
+  const isHalfAnswer = tools.length > 0 && nextAction(content ?? '').kind === 'invalid';
+  if (finish === 'length' && !calls?.length && (!content?.trim() || isHalfAnswer))
+    throw new ReplyError(
+      'Expected a whole answer or tool calls, but the token limit was reached first (finish_reason: length). Allow more, such as --set rollout.maxNewTokens=8000.',
+    );
   if (isCutOff(finish))
     throw new ReplyError(
       `Expected a complete reply, but the server withheld or ended it (finish_reason: ${finish}).`,

@@ -13,6 +13,7 @@ import { readJson } from '../../io/files.js';
 import { AnswerError, HttpError, requestJson, splitCredentials } from '../../io/http.js';
 import { readTokenizer } from '../folders/folder-settings.js';
 import {
+  addRemedy,
   closeTag,
   describeAnswer,
   isCutOff,
@@ -107,14 +108,14 @@ export async function openCompletionsPolicy(
     (error: unknown) => {
       const isAnswered = error instanceof HttpError && error.status !== undefined;
       if (options.model !== undefined && isAnswered) return [];
-      throw error;
+      return addRemedy(error);
     },
   );
   const model = options.model ?? onlyModel(base, served);
   const named = served.filter(({ id }) => id === model);
   const parents = served.filter(({ id }) => named.some(({ parent }) => parent === id));
   const cards = [...named, ...parents];
-  const folder = options.tokenizer ?? tokenizerFolder(model, cards);
+  const folder = options.tokenizer ?? tokenizerFolder(model, cards, base);
   const tokenizer = await readTokenizer(folder);
   const maxLength =
     cards.flatMap(({ max_model_len: length, meta }) => length ?? meta?.n_ctx ?? [])[0] ??
@@ -145,7 +146,7 @@ export async function openCompletionsPolicy(
   };
   const hasIds = await returnsIds(() =>
     complete({ ...VLLM_PARAMS, prompt: tokenizer.encode('A'), max_tokens: 1 }),
-  );
+  ).catch(addRemedy);
   const limit = pLimit(maxConcurrency);
 
   const continueRow = async (
@@ -202,12 +203,12 @@ export async function openCompletionsPolicy(
   };
 }
 
-function tokenizerFolder(model: string, cards: readonly ServedModel[]): string {
+function tokenizerFolder(model: string, cards: readonly ServedModel[], base: string): string {
   const folders = [model, ...cards.flatMap(({ root }) => root ?? [])];
   const folder = folders.find((path) => existsSync(join(path, 'tokenizer.json')));
   if (folder !== undefined) return folder;
   throw new Error(
-    `Expected the tokenizer of ${model} on this machine, but it is not in ${folders.join(' or ')}. Name the folder with its tokenizer.json with --tokenizer.`,
+    `Expected the tokenizer of ${model} on this machine, but it is not in ${folders.join(' or ')}. Name the folder with its tokenizer.json with --tokenizer, or use chat completions, which need none: --policy chat:${base}.`,
   );
 }
 

@@ -1,5 +1,6 @@
 /** Shared by the policies for OpenAI's completions and chat completions. */
 import { z } from 'zod';
+import { HttpError } from '../../io/http.js';
 import { describeFaults } from '../../io/json.js';
 import type { PromptForm } from '../../text/prompts.js';
 import { openTag } from '../../text/tags.js';
@@ -35,6 +36,17 @@ export const requestLimits = ({
   retries = 6,
   backOffMs = 500,
 }: OpenAiOptions) => ({ token, timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26 });
+
+/** @throws the error, saying what to do about its status */
+export function addRemedy(error: unknown): never {
+  const status = error instanceof HttpError && error.status;
+  if (status === 401 || status === 403)
+    (error as Error).message += ' Set POLICY_TOKEN to the key of this server.';
+  if (status === 404)
+    (error as Error).message +=
+      ' Check the address, which usually ends with /v1, and name the model with --model.';
+  throw error;
+}
 
 /** @throws Error saying what is wrong with a server's list of models */
 export function parseModels<T>(

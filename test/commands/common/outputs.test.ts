@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { inputFiles } from '../../../lib/commands/common/outputs.js';
 import { packagePath } from '../../../lib/io/paths.js';
 import { folderForEach } from '../../folder.js';
 import { isFull } from '../../full.js';
@@ -71,6 +72,10 @@ it.each([
   const before = contents();
   expect(await refusal(args.split(' '), inFolder())).toMatch(/Expected .*output/);
   expect(contents()).toBe(before);
+});
+
+it('takes empty text for no folder', () => {
+  expect(inputFiles('')).toEqual(['']);
 });
 
 it('makes passages again out of a folder that has earlier ones', async () => {

@@ -96,7 +96,7 @@ describe('openChatPolicy', () => {
         : call({ query: 'a' }),
     );
     expect((await open()).promptForm).toBe('tools');
-    expect(server.requests[1]).toMatchObject({ tool_choice: { function: { name: 'search' } } });
+    expect(server.requests.at(-2)).toMatchObject({ tool_choice: { function: { name: 'search' } } });
   });
 
   it('does not require a call of a server that refuses to', async () => {
@@ -168,7 +168,8 @@ describe('openChatPolicy', () => {
   it.each([
     ['a stream without an end', stream(text), /no end/],
     ['an error in a stream', stream(text, { error: { message: 'crashed' } }), /crashed/],
-    ['a whole message in place of a stream', Response.json(whole), /got: .*Rome/],
+    ['other JSON in place of a stream', Response.json({ time: 12 }), /got: .*12/],
+    ['half an answer', stream(text, choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['no text within the limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['a withheld reply', stream(choose({ finish_reason: 'content_filter' })), /withheld/],
     [
@@ -182,6 +183,35 @@ describe('openChatPolicy', () => {
     const error: unknown = await reply.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ReplyError);
     expect((error as Error).message).toMatch(reason);
+  });
+
+  it('takes a whole message in place of a stream', async () => {
+    await start(() => Response.json(whole));
+    const parts: string[] = [];
+    const onText = (text: string) => void parts.push(text);
+    const { message } = await (await open()).reply(QUESTION, { ...OPTIONS, onText });
+    expect([message.content, ...parts]).toEqual(['Rome', 'Rome']);
+  });
+
+  it('takes a message that the limit cuts after its answer or in its tags', async () => {
+    const cut = (content: string) => ({
+      choices: [{ message: say(content), finish_reason: 'length' }],
+    });
+    const replyTo = async (content: string, more: Partial<ReplyOptions>) => {
+      await start(() => Response.json(cut(content)));
+      return (await (await open()).reply(QUESTION, { ...OPTIONS, ...more })).message.content;
+    };
+    const answered = '<answer> Rome </answer> beca';
+    expect(await replyTo(answered, {})).toBe(answered);
+    expect(await replyTo('<think> Ro', { tools: [] })).toBe('<think> Ro');
+  });
+
+  it.each([
+    [401, /POLICY_TOKEN/],
+    [404, /\/v1.*--model/],
+  ])('says what to do about status %d', async (status, remedy) => {
+    await startUnknown(() => refuse(status, { message: 'No.' }));
+    await expect(open()).rejects.toThrow(remedy);
   });
 
   it('retries a busy server', async () => {

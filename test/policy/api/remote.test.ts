@@ -233,7 +233,8 @@ describe('retries and limits', () => {
       return server.requests.length - 1;
     };
     expect(await ask(503)).toBe(4);
-    expect(await ask(500)).toBe(1);
+    expect(await ask(500)).toBe(3);
+    expect(await ask(400)).toBe(1);
   });
 
   it('gives up on timeout and on abort', async () => {
