@@ -33,9 +33,9 @@ import type { Experiment } from './experiment.js';
 import type { ResultParts } from '../report/result.js';
 import { mainRuns } from './main-results.js';
 import { countCellsAhead, paperRows } from './results/paper.js';
-import { checkPredictions, summarise, type Predicted } from './results/summary.js';
+import { checkPredictions, summarise, type Answered, type Predicted } from './results/summary.js';
 import { INIT_SEEDS, listRuns } from './running/runs.js';
-import { addTiming, loadTiming, timingExperiment, type Timing } from './timing.js';
+import { addTiming, loadTiming, timingExperiment, type TimedAnswer } from './timing.js';
 import { tradeOffChart } from '../report/charts/trade-off.js';
 import { planTraining } from './running/train-runs.js';
 import { aheadFromEachModel, partsAhead, type PaperClaim } from './results/claims.js';
@@ -363,7 +363,7 @@ const filter: NonNullable<SummaryOptions['filter']> = (selection) =>
   isInTable(selection) || isShown(selection);
 
 export function baselineReport(
-  { timed, ...read }: AnsweredRuns & { timed?: Timing | null },
+  { timed, ...read }: AnsweredRuns & { timed?: Answered<TimedAnswer> | null },
   options: SummaryOptions = {},
 ): ResultParts {
   const measures = METRICS.map(mainMeasure);

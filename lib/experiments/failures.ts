@@ -24,13 +24,13 @@ import { intervalChart } from '../report/charts/chart.js';
 import { trainingRows } from '../report/charts/curves.js';
 import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/small-world.js';
-import { loadAnswers, type AnsweredRuns } from './running/answers.js';
+import { loadAnswers } from './running/answers.js';
 import { baselines } from './baselines.js';
 import type { Experiment } from './experiment.js';
 import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
 import { lambdaName } from './results/paper.js';
-import { percent, summarise } from './results/summary.js';
+import { percent, summarise, type Answered } from './results/summary.js';
 import { findResults } from './running/records.js';
 import {
   loadTrajectories,
@@ -130,7 +130,7 @@ function labelAnswers(
 
 /** The rates of labels, with intervals. @param answers with their labels */
 export const behaviourRates = (
-  read: Pick<AnsweredRuns, 'answers' | 'provenance'>,
+  read: Answered,
   options: SummaryOptions & { labels?: readonly BehaviourLabel[] } = {},
 ) => {
   const { labels, ...given } = options;

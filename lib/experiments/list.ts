@@ -9,7 +9,7 @@ import { lambdaAblation } from './lambda-ablation.js';
 import { latency } from './latency/experiment.js';
 import { mainResults } from './main-results.js';
 import { realModel, realModelTiming } from './real-model/experiment.js';
-import { realModelFresh, realModelOthers } from './real-model/fresh.js';
+import { realModelFresh, realModelOthers } from './real-model/answering.js';
 import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
 import { parallelVsSequential } from './parallel-vs-sequential.js';

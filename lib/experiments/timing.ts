@@ -8,7 +8,8 @@ import { evaluatePolicy } from '../evaluation/evaluate.js';
 import type { Measure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../evaluation/table.js';
-import { type Provenance, configHash } from '../io/provenance.js';
+import { configHash } from '../io/provenance.js';
+import type { Answered } from './results/summary.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
@@ -103,7 +104,9 @@ export function generationTime(answers: readonly TimedAnswer[], backend: string)
 
 /** Runs that are timed against each other. */
 type Contest = readonly PolicyRun[];
-type Recorded = { answers: TimedAnswer[] };
+export interface TimedAnswers {
+  answers: TimedAnswer[];
+}
 
 /** One in 15 questions of HotpotQA and 2WikiMultiHopQA. */
 export const timedQuestions = (questions: readonly Question[]): Question[] =>
@@ -112,7 +115,10 @@ export const timedQuestions = (questions: readonly Question[]): Question[] =>
     { oneOf: ONE_OF, seed: 'timing' },
   );
 
-async function timeContest(runs: Contest, { world, onFraction }: WorkContext): Promise<Recorded> {
+async function timeContest(
+  runs: Contest,
+  { world, onFraction }: WorkContext,
+): Promise<TimedAnswers> {
   const contestants: Contestant[] = [];
   for (const run of runs)
     contestants.push({ run, policy: await loadPolicy(run), rollout: rolloutForRun(run) });
@@ -149,14 +155,12 @@ export const timing = timingExperiment(
     ).filter((runs) => runs.every((run) => isTrained(run))),
 );
 
-export interface Timing {
-  answers: TimedAnswer[];
-  provenance: Provenance;
-}
-
 /** The timed answers, or null if some are missing for these weights and data. */
-export async function loadTiming(folder?: string, experiment = timing): Promise<Timing | null> {
-  const done = await findResults<Contest, Recorded>(experiment, folder);
+export async function loadTiming(
+  folder?: string,
+  experiment = timing,
+): Promise<Answered<TimedAnswer> | null> {
+  const done = await findResults<Contest, TimedAnswers>(experiment, folder);
   if (!done) return null;
   const seeds = listSeeds(done.flatMap(({ job }) => job.input));
   return {
@@ -168,7 +172,7 @@ export async function loadTiming(folder?: string, experiment = timing): Promise<
 /** Adds the seconds per question to a table; nothing without timed answers. */
 export function addTiming(
   tidy: TidyResults,
-  timed: Timing | null | undefined,
+  timed: Answered<TimedAnswer> | null | undefined,
   options: SummaryOptions,
 ): void {
   if (!timed) return;

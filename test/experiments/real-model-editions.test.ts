@@ -8,13 +8,12 @@ import {
   answeringRun,
   freshRollout,
   MULTI_HOP_TEST,
-} from '../../lib/experiments/real-model/fresh.js';
-import {
   readerPath,
   realModelFresh,
   realModelOthers,
-} from '../../lib/experiments/real-model/fresh.js';
-import type { FreshAnswers, FreshRun } from '../../lib/experiments/real-model/fresh.js';
+  type FreshRun,
+} from '../../lib/experiments/real-model/answering.js';
+import type { Answers } from '../../lib/experiments/running/answers.js';
 import { requireResults } from '../../lib/experiments/running/records.js';
 import { percent } from '../../lib/experiments/results/summary.js';
 import { packagePath } from '../../lib/io/paths.js';
@@ -25,7 +24,7 @@ import { temporaryFolder } from '../folder.js';
 
 const none = temporaryFolder();
 const result = await realModel.result!(none);
-const done = await requireResults<FreshRun, FreshAnswers>(realModelFresh, none);
+const done = await requireResults<FreshRun, Answers<FreshRun>>(realModelFresh, none);
 const recorded = done.flatMap(({ record: { value } }) =>
   value.measurements.map((measurement) => ({ ...value.run, ...measurement })),
 );
@@ -108,7 +107,7 @@ it.each(['README.md', 'docs/real-models.md', 'reports/README.md'])(
 );
 
 describe('other benchmarks', async () => {
-  const others = await requireResults<FreshRun, FreshAnswers>(realModelOthers, none);
+  const others = await requireResults<FreshRun, Answers<FreshRun>>(realModelOthers, none);
 
   it('asks each run the same 50 questions of each', () => {
     for (const { record } of others) {

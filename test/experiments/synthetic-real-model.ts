@@ -2,13 +2,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { matching } from '../../lib/evaluation/table.js';
-import { runFields } from '../../lib/experiments/real-model/answering.js';
-import { realModel, realModelTiming } from '../../lib/experiments/real-model/experiment.js';
 import {
+  runFields,
   realModelFresh,
   realModelOthers,
   type FreshRun,
-} from '../../lib/experiments/real-model/fresh.js';
+} from '../../lib/experiments/real-model/answering.js';
+import { realModel, realModelTiming } from '../../lib/experiments/real-model/experiment.js';
 import {
   ADAPTERS,
   adapterPath,

@@ -4,7 +4,7 @@
  */
 import { group } from 'd3-array';
 import type { Question } from '../../lib/data/question.js';
-import { OTHERS_TEST, testFile } from '../../lib/experiments/real-model/fresh.js';
+import { OTHERS_TEST, testFile } from '../../lib/experiments/real-model/answering.js';
 import { loadRealWorld } from '../../lib/experiments/real-model/settings.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { createRandom } from '../../lib/random.js';

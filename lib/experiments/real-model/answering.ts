@@ -1,18 +1,28 @@
-/** A language model's answers and times on real questions, as jobs record them. */
+/**
+ * A language model's answers and times on real questions, as jobs record them: the first
+ * edition's to a test of its own, both editions' to two fresh tests. The second edition
+ * was trained by the exported PyTorch trainer; only its answers are computed here.
+ */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { appendFile, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { sum } from 'd3-array';
 import type { Question } from '../../data/question.js';
+import { labelTrajectory, type Behaviour } from '../../evaluation/behaviour.js';
 import type { Measurement } from '../../evaluation/result.js';
+import { configHash, contentHash } from '../../io/provenance.js';
+import { TRAIN_CONFIG_FILE } from '../../policy/folders/folder-settings.js';
+import { loadLocalPolicy, makeWarmedUp } from '../../policy/folders/model-folder.js';
+import { modelsFolder, READER, REAL_MODEL } from '../../policy/folders/trained-models.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
-import { loadLocalPolicy } from '../../policy/folders/model-folder.js';
+import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
 import { formatTrajectory, type Trajectory } from '../../rollout/trajectory.js';
-import type { Retriever } from '../../retrieval/retriever.js';
-import type { RolloutConfig } from '../../rollout/options.js';
-import { answerInBatches, mergeAnswers } from '../running/answers.js';
-import { type Job, type WorkContext } from '../experiment.js';
-import { timeAnswers, type Contestant, type TimedAnswer } from '../timing.js';
+import { normalizeAnswer } from '../../text/answer-match.js';
+import { METHODS } from '../../training/methods.js';
+import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import { answerInBatches, mergeAnswers, type Answers } from '../running/answers.js';
+import { timeAnswers, type Contestant, type TimedAnswers } from '../timing.js';
 import {
   adapterPath,
   answeringAdapter,
@@ -23,6 +33,7 @@ import {
   LIVE_BATCH_SIZE,
   loadRealWorld,
   missingInputs,
+  MODEL,
   MULTI_HOP,
   numTest,
   realRollout,
@@ -35,17 +46,6 @@ import {
   type RealWorld,
 } from './settings.js';
 import { makeInitialModel } from './train.js';
-import { normalizeAnswer } from '../../text/answer-match.js';
-import { configHash, contentHash } from '../../io/provenance.js';
-
-/** Answers to the test questions, without the benchmarks' texts. */
-export interface RecordedAnswers {
-  run: RealRun;
-  measurements: Measurement[];
-}
-export interface RecordedTimes {
-  answers: TimedAnswer[];
-}
 
 /** Seconds per answer, in a batch with two processes and alone; for estimates only. */
 export const ROUGH_SECONDS = { batched: 5, alone: 8 };
@@ -69,33 +69,33 @@ export const withoutTexts = <T extends Measurement>(measurement: T): T => ({
 });
 
 /** Replaces recorded answers with new ones, without their texts. */
-export const mergeRecorded = <Recorded extends { measurements: Measurement[] }>(
-  recorded: Recorded,
-  kept: readonly unknown[],
-): { value: Recorded; note: string } =>
+export const mergeRecorded = <Run>(recorded: Answers<Run>, kept: readonly unknown[]) =>
   mergeAnswers(
     recorded,
     (kept as Measurement[][]).map((batch) => batch.map(withoutTexts)),
+  );
+
+/** A hash of the adapters' weights. */
+const hashAdapters = (...folders: (string | undefined)[]): Promise<string> =>
+  contentHash(
+    folders.flatMap((folder) => (folder ? join(folder, 'adapter_model.safetensors') : [])),
   );
 
 const askedBenchmarks = ({ topK }: RealRun): readonly string[] =>
   topK === undefined ? Object.values(FOLDERS) : MULTI_HOP;
 
 /** A hash of a run's weights, settings and number of questions. */
-export async function hashRun(run: RealRun): Promise<string> {
-  const adapters = [adapterPath(WARM_UP), answeringAdapter(run)].flatMap((folder) => folder ?? []);
-  const files = adapters.map((folder) => join(folder, 'adapter_model.safetensors'));
-  return configHash({
+export const hashRun = async (run: RealRun): Promise<string> =>
+  configHash({
     rollout: realRollout(run),
     retriever: RETRIEVER,
     numTest: askedBenchmarks(run).map((benchmark) => numTest(benchmark, run.topK)),
-    inputs: await contentHash(files),
+    inputs: await hashAdapters(adapterPath(WARM_UP), answeringAdapter(run)),
   });
-}
 
 let world: Promise<RealWorld> | undefined;
 /** The benchmarks, loaded once per process. @throws Error naming what is missing */
-export function openWorld(): Promise<RealWorld> {
+function openWorld(): Promise<RealWorld> {
   const missing = missingInputs();
   if (missing) throw new Error(`Expected a model and benchmarks, but ${missing}.`);
   return (world ??= loadRealWorld());
@@ -106,38 +106,32 @@ async function openPolicy(run: RealRun): Promise<LocalPolicy> {
   return loadLocalPolicy(INITIAL, { adapter: answeringAdapter(run), name: realRunName(run) });
 }
 
-interface Asking<Run> {
-  run: Run;
+interface Asking {
   /** Name of the file with full transcripts, which stays on this machine. */
   name: string;
   policy: LocalPolicy;
-  retriever: Retriever;
   questions: readonly Question[];
   rollout: RolloutConfig;
   onTrajectory?: (trajectory: Trajectory) => void;
 }
 
 /** Answers questions greedily, keeping no texts; undefined if time ran out. */
-export async function answerBatches<Run extends object>(
-  { run, name, onTrajectory, ...asking }: Asking<Run>,
+async function answerBatches<Run extends RealRun>(
+  run: Run,
+  { name, onTrajectory, ...asking }: Asking,
   context: WorkContext,
-): Promise<{ run: Run; measurements: Measurement[] } | undefined> {
+): Promise<Answers<Run> | undefined> {
+  const { retriever } = await openWorld();
   const file = join(TRANSCRIPTS, `${name}.jsonl`);
   await mkdir(TRANSCRIPTS, { recursive: true });
-  const measurements = await answerInBatches(
-    {
-      ...asking,
-      batchSize: Number.isFinite(context.until) ? LIVE_BATCH_SIZE : BATCH_SIZE,
-      onBatch: (trajectories) => {
-        if (onTrajectory) trajectories.forEach(onTrajectory);
-        return appendFile(
-          file,
-          trajectories.map((one) => formatTrajectory({ ...run, ...one })).join(''),
-        );
-      },
-    },
-    context,
-  );
+  const batchSize = Number.isFinite(context.until) ? LIVE_BATCH_SIZE : BATCH_SIZE;
+  const onBatch = (trajectories: readonly Trajectory[]): Promise<void> => {
+    if (onTrajectory) trajectories.forEach(onTrajectory);
+    const lines = trajectories.map((one) => formatTrajectory({ ...run, ...one }));
+    return appendFile(file, lines.join(''));
+  };
+  const options = { ...asking, retriever, batchSize, onBatch };
+  const measurements = await answerInBatches(options, context);
   return measurements && { run, measurements: measurements.map(withoutTexts) };
 }
 
@@ -145,20 +139,14 @@ export async function answerBatches<Run extends object>(
 export async function answerAll(
   run: RealRun,
   context: WorkContext,
-): Promise<RecordedAnswers | undefined> {
+): Promise<Answers<RealRun> | undefined> {
   const start = performance.now();
-  const { retriever, ...splits } = await openWorld();
-  const asking = {
-    run,
-    name: realRunName(run),
-    policy: await openPolicy(run),
-    retriever,
-    questions: askedQuestions(splits, run.topK),
-    rollout: realRollout(run),
-  };
+  const questions = askedQuestions(await openWorld(), run.topK);
+  const policy = await openPolicy(run);
+  const asking = { name: realRunName(run), policy, questions, rollout: realRollout(run) };
   // Loading does not count: on a busy machine it takes longer than the budget.
   const until = context.until + performance.now() - start;
-  return answerBatches(asking, { ...context, until });
+  return answerBatches(run, asking, { ...context, until });
 }
 
 export const answeringJob = async (run: RealRun): Promise<Job<RealRun>> => ({
@@ -171,7 +159,7 @@ export const answeringJob = async (run: RealRun): Promise<Job<RealRun>> => ({
 export async function timeRuns(
   runs: readonly RealRun[],
   { onFraction }: WorkContext,
-): Promise<RecordedTimes> {
+): Promise<TimedAnswers> {
   const { retriever, ...splits } = await openWorld();
   const contestants: Contestant[] = [];
   for (const run of runs) {
@@ -182,3 +170,169 @@ export async function timeRuns(
   const answers = await timeAnswers(contestants, retriever, questions, { onFraction });
   return { answers: answers.map(withoutTexts) };
 }
+
+export type Edition = 'first' | 'second';
+
+/** A run of an edition that answers the fresh questions. */
+export interface FreshRun extends RealRun {
+  edition: Edition;
+}
+
+/** A test, and the runs that answer it. */
+export interface EditionsTest {
+  /** File in `data/reader` with the ids of its questions. */
+  file: string;
+  runs: readonly FreshRun[];
+}
+
+/** The first edition: the best prompt before RL, and the chosen seed after it. */
+const FRESH: readonly FreshRun[] = [
+  { edition: 'first', method: 'untrained:search-r1', seed: 1 },
+  { edition: 'first', method: 'parallelsearch', seed: 2 },
+  { edition: 'second', method: 'untrained:search-r1', seed: 1 },
+  { edition: 'second', method: 'untrained:parallel', seed: 1 },
+  { edition: 'second', method: 'parallelsearch', seed: 1 },
+  { edition: 'second', method: 'parallelsearch', seed: 2 },
+  { edition: 'second', method: 'search-r1', seed: 1 },
+  { edition: 'second', method: 'search-r1', seed: 2 },
+];
+
+/** HotpotQA and 2WikiMultiHopQA: all questions left of one, a sample of the other. */
+export const MULTI_HOP_TEST: EditionsTest = { file: 'questions.json', runs: FRESH };
+
+/** A sample of the other benchmarks, see `npm run tools -- draw-others`. */
+export const OTHERS_TEST: EditionsTest = {
+  file: 'others.json',
+  runs: [
+    { edition: 'first', method: 'untrained:search-r1', seed: 1 },
+    { edition: 'second', method: 'r1', seed: 1 },
+    ...FRESH.filter(({ edition }) => edition === 'second'),
+  ],
+};
+
+/** The run before RL with the prompt of each method. */
+const BEFORE_RL: Readonly<Record<string, string>> = {
+  parallelsearch: 'untrained:parallel',
+  'search-r1': 'untrained:search-r1',
+};
+
+/** Folders of each edition's warm-up and adapters. */
+const EDITIONS: Readonly<Record<Edition, { root: string; warmUp: string; base: string }>> = {
+  first: { root: REAL_MODEL, warmUp: adapterPath(WARM_UP, REAL_MODEL), base: 'warm-up' },
+  second: { root: READER, warmUp: join(READER, 'warm-up'), base: 'reader' },
+};
+
+const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+
+/** The folder of a run of the second edition. */
+export const readerPath = (run: RealRun): string => adapterPath(run, READER);
+
+/** The number of RL steps of such a run, whether or not they were kept. */
+export const readerSteps = (run: RealRun): number =>
+  (readJson(join(readerPath(run), TRAIN_CONFIG_FILE)) as { grpo: { steps: number } }).grpo.steps;
+
+/** Whether no RL step was kept: the adapter is zero. */
+function hasNoKeptStep(run: RealRun): boolean {
+  const lines = readFileSync(join(readerPath(run), 'dev.jsonl'), 'utf8')
+    .trim()
+    .split('\n');
+  const points = lines.map((line) => JSON.parse(line) as { step: number; chosen: boolean });
+  return points.some(({ step, chosen }) => chosen && step === 0);
+}
+
+/** The run whose weights answer: the one before RL if no step was kept. */
+export function answeringRun(run: FreshRun): FreshRun {
+  const before = BEFORE_RL[run.method];
+  return run.edition === 'second' && before !== undefined && hasNoKeptStep(run)
+    ? { ...run, method: before, seed: 1 }
+    : run;
+}
+
+export const testFile = ({ file }: EditionsTest): string => join(READER, file);
+
+function readQuestionIds(test: EditionsTest): string[] {
+  const drawn = readJson(testFile(test)) as string[] | { questions: string[] };
+  return Array.isArray(drawn) ? drawn : drawn.questions;
+}
+
+/** The rollout of the adapter's training, with the method's prompt. */
+export function freshRollout({ edition, method, seed }: FreshRun): RolloutConfig {
+  if (edition === 'first') return realRollout({ method, seed });
+  const trained = readJson(join(READER, 'warm-up', TRAIN_CONFIG_FILE)) as { rollout: object };
+  return rolloutSchema.parse({ ...trained.rollout, ...METHODS.get(method).rollout });
+}
+
+/** A run's name among the runs of both editions. */
+export const freshName = (run: FreshRun): string => `${run.edition}-${realRunName(run)}`;
+
+/** @throws Error if the benchmarks are not the evaluated ones */
+function findQuestions(test: EditionsTest, { fresh }: Pick<RealWorld, 'fresh'>) {
+  const byId = new Map(fresh.map((question) => [question.id, question]));
+  return readQuestionIds(test).map((id) => {
+    const question = byId.get(id);
+    if (!question)
+      throw new Error(
+        `Expected ${id} among the test questions that the first edition did not ask, but it is not there. Use the benchmarks that were asked (PARALLELSEARCH_BENCHMARKS).`,
+      );
+    return question;
+  });
+}
+
+/** Answers a test greedily, and labels the behaviour. */
+async function answerFresh(
+  test: EditionsTest,
+  { run, name }: { run: FreshRun; name: string },
+  context: WorkContext,
+): Promise<Answers<FreshRun> | undefined> {
+  const questions = findQuestions(test, await openWorld());
+  const byId = new Map(questions.map((question) => [question.id, question]));
+  const { root, warmUp, base } = EDITIONS[run.edition];
+  const folder = join(modelsFolder(), `${basename(MODEL)}-${base}`);
+  const model = await makeWarmedUp(MODEL, warmUp, folder);
+  const policy = await loadLocalPolicy(model, { adapter: answeringAdapter(run, root) });
+  const labels = new Map<string, Behaviour>();
+  const onTrajectory = (trajectory: Trajectory): void => {
+    const { questionId } = trajectory;
+    labels.set(questionId, labelTrajectory(trajectory, byId.get(questionId)));
+  };
+  // Labels need the trajectory, which is not kept.
+  const keep = (batch: unknown): Promise<void> => {
+    for (const answer of batch as Measurement[]) answer.behaviour = labels.get(answer.questionId);
+    return context.keep(batch);
+  };
+  const asking = { name, policy, questions, rollout: freshRollout(run), onTrajectory };
+  return answerBatches(run, asking, { ...context, keep });
+}
+
+/** The answers to a test, for every run that does not reuse another's. */
+function freshExperiment(name: string, title: string, test: EditionsTest): Experiment {
+  const listJob = async (run: FreshRun): Promise<Job<FreshRun>> => {
+    const { root, warmUp } = EDITIONS[run.edition];
+    const questions = readQuestionIds(test);
+    const inputs = await hashAdapters(warmUp, answeringAdapter(run, root));
+    return {
+      key: `${name}/${freshName(run)}`,
+      hash: configHash({ rollout: freshRollout(run), retriever: RETRIEVER, questions, inputs }),
+      input: run,
+      seconds: ROUGH_SECONDS.batched * questions.length,
+    };
+  };
+  const computation = defineComputation<FreshRun, Answers<FreshRun>>({
+    missing: missingInputs,
+    jobs: () => Promise.all(test.runs.filter((run) => answeringRun(run) === run).map(listJob)),
+    work: (run, context) => answerFresh(test, { run, name: `${name}-${freshName(run)}` }, context),
+    merge: mergeRecorded,
+  });
+  return { name, title, computation };
+}
+
+export const realModelFresh = freshExperiment(
+  'real-model-fresh',
+  'both editions of a language model on fresh questions',
+  MULTI_HOP_TEST,
+);
+export const realModelOthers = freshExperiment(
+  'real-model-others',
+  'both editions of a language model on other benchmarks',
+  OTHERS_TEST,
+);

@@ -1,49 +1,41 @@
 /** A language model on eight real benchmarks, before and after RL with either method. */
 import { join } from 'node:path';
-import { sum } from 'd3-array';
+import { rollup, sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
+import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
-import { configHash } from '../../io/provenance.js';
-import { trainingRows, type CurvePoint } from '../../report/charts/curves.js';
-import { type DevPoint } from '../running/train-runs.js';
 import { readLog } from '../../io/logs.js';
-import { defineComputation, type Experiment } from '../experiment.js';
+import { configHash } from '../../io/provenance.js';
+import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
+import { trainingRows, type CurvePoint } from '../../report/charts/curves.js';
 import type { ResultParts } from '../../report/result.js';
+import { countText } from '../../text/english.js';
+import { defineComputation, type Experiment } from '../experiment.js';
+import type { Answered } from '../results/summary.js';
+import type { Answers } from '../running/answers.js';
 import { findResults, mergeProvenance, readRows, requireResults } from '../running/records.js';
+import type { DevPoint } from '../running/train-runs.js';
+import type { TimedAnswers } from '../timing.js';
 import {
   answerAll,
   answeringJob,
-  hashRun,
-  mergeRecorded,
-  ROUGH_SECONDS,
-  runFields,
-  timeRuns,
-  type RecordedAnswers,
-  type RecordedTimes,
-} from './answering.js';
-import {
-  compareEditions,
-  describeFresh,
-  DYNAMICS,
-  type FreshAnswer,
-  type FreshRead,
-} from './editions.js';
-import { compareOthers } from './others.js';
-import { ABOUT, firstEdition, type RealAnswer, type RealRead } from './first-edition.js';
-import {
   answeringRun,
   freshName,
-  type EditionsTest,
+  hashRun,
+  mergeRecorded,
   MULTI_HOP_TEST,
   OTHERS_TEST,
   readerPath,
-  readerSteps,
   realModelFresh,
   realModelOthers,
-  TRAINING,
-  type FreshAnswers,
+  ROUGH_SECONDS,
+  runFields,
+  timeRuns,
+  type EditionsTest,
   type FreshRun,
-} from './fresh.js';
+} from './answering.js';
+import { ABOUT, DYNAMICS, firstEdition, type FirstRead } from './first-edition.js';
+import { compareEditions, compareElsewhere, type FreshAnswer } from './second-edition.js';
 import {
   adapterPath,
   ANSWERING,
@@ -51,18 +43,16 @@ import {
   isTrained,
   missingInputs,
   NUM_TIMED,
-  type RealRun,
   TIMED,
   TRAINED,
+  type RealRun,
 } from './settings.js';
 import { realTraining } from './train.js';
-import { countText } from '../../text/english.js';
-import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 
 export const realModel: Experiment = {
   name: 'real-model',
   title: 'a language model on real questions, before and after RL',
-  computation: defineComputation<RealRun, RecordedAnswers>({
+  computation: defineComputation<RealRun, Answers<RealRun>>({
     missing: missingInputs,
     prepare: realTraining,
     work: answerAll,
@@ -78,7 +68,7 @@ export const realModel: Experiment = {
 export const realModelTiming: Experiment = {
   name: 'real-model-timing',
   title: 'seconds per real question, methods alternating',
-  computation: defineComputation<readonly RealRun[], RecordedTimes>({
+  computation: defineComputation<readonly RealRun[], TimedAnswers>({
     missing: missingInputs,
     processes: 1,
     threads: 2,
@@ -94,32 +84,20 @@ export const realModelTiming: Experiment = {
 };
 
 /** The lines of a file in every trained run's adapter folder. */
-async function readCurves<Line>(file: string, find: (run: RealRun) => string = adapterPath) {
-  const curves = await Promise.all(
-    TRAINED.map(async (run) => {
-      const points = await readLog<Line>(join(find(run), file));
-      return points.map((point) => ({ ...runFields(run), ...point }));
-    }),
-  );
-  return curves.flat();
+async function readCurves<Line = CurvePoint>(
+  file: string,
+  find: (run: RealRun) => string = adapterPath,
+) {
+  const curves = TRAINED.map(async (run) => {
+    const points = await readLog<Line>(join(find(run), file));
+    return points.map((point) => ({ ...runFields(run), ...point }));
+  });
+  return (await Promise.all(curves)).flat();
 }
 
-/** A training step of the second edition, as written by `train.py` of `export torch`. */
-interface TorchPoint {
-  step: number;
-  /** Whether it is a validation instead of a step. */
-  validation?: boolean;
-  reward: number;
-  model_calls: number;
-  search_turns: number;
-  decomposed_parallelizable: number;
-  decomposed_sequential: number;
-  kl: number;
-}
-
-/** Reads the second edition's training curves, with our names of metrics. */
+/** The second edition's training curves by `train.py` of `export torch`, renamed. */
 async function readTorchCurves(): Promise<CurvePoint[]> {
-  const points = await readCurves<TorchPoint>(METRICS_FILE, readerPath);
+  const points = await readCurves(METRICS_FILE, readerPath);
   return points
     .filter(({ validation }) => !validation)
     .map(({ validation: _, search_turns, decomposed_parallelizable, ...point }) => ({
@@ -130,7 +108,7 @@ async function readTorchCurves(): Promise<CurvePoint[]> {
     }));
 }
 
-/** Reads its results on held-out training questions, with our names of metrics. */
+/** Its results on held-out training questions, with our names of metrics. */
 async function readDev(): Promise<CurvePoint[]> {
   const points = await readCurves<DevPoint>('dev.jsonl', readerPath);
   return points.map(({ outcome, decomposition, modelCalls, ...point }) => ({
@@ -150,14 +128,12 @@ const readAnswer = (run: RealRun, measurement: Measurement): QuestionResult => (
   criticalPathRatio: measurement.criticalPathRatio ?? NaN,
 });
 
-async function readFirst(folder?: string): Promise<RealRead> {
-  const done = await requireResults<RealRun, RecordedAnswers>(realModel, folder);
+async function readFirst(folder?: string): Promise<FirstRead> {
+  const done = await requireResults<RealRun, Answers<RealRun>>(realModel, folder);
   const answers = done.flatMap(({ record: { value } }) =>
-    value.measurements.map((measurement): RealAnswer => {
-      return { ...readAnswer(value.run, measurement), topK: value.run.topK };
-    }),
+    value.measurements.map((one) => ({ ...readAnswer(value.run, one), topK: value.run.topK })),
   );
-  const timed = await findResults<unknown, RecordedTimes>(realModelTiming, folder);
+  const timed = await findResults<unknown, TimedAnswers>(realModelTiming, folder);
   return {
     answers: answers.filter(({ topK }) => topK === undefined),
     byTopK: answers.filter(({ topK }) => topK !== undefined),
@@ -170,13 +146,24 @@ async function readFirst(folder?: string): Promise<RealRead> {
   };
 }
 
-/** Answers to a test; a run without a kept RL step has its answers before RL. */
+/** Describes the questions: `75 of HotpotQA, 120 of 2WikiMultiHopQA`. */
+function describeQuestions(answers: readonly FreshAnswer[]): string {
+  const ids = rollup(
+    answers,
+    (some) => new Set(some.map(({ questionId }) => questionId)).size,
+    ({ benchmark }) => benchmark,
+  );
+  const parts = [...ids].map(([name, n]) => `${n} of ${BENCHMARK_TITLES[name] ?? name}`);
+  return `fresh test: ${parts.join(', ')}`;
+}
+
+/** Reads answers to a test; a run without a kept RL step has its answers before RL. */
 async function readFresh(
   { runs }: EditionsTest,
   experiment: Experiment,
   folder?: string,
-): Promise<FreshRead> {
-  const done = await requireResults<FreshRun, FreshAnswers>(experiment, folder);
+): Promise<Answered<FreshAnswer> & { numComputed: number }> {
+  const done = await requireResults<FreshRun, Answers<FreshRun>>(experiment, folder);
   const byRun = new Map(
     done.map(({ record: { value } }) => [freshName(value.run), value.measurements]),
   );
@@ -186,17 +173,12 @@ async function readFresh(
     }),
   );
   const { model, warmUps, seeds } = ABOUT;
+  const training = 'demonstrations, then GRPO, in PyTorch (export torch) on an NVIDIA H200';
+  const about = { model, questions: describeQuestions(answers), warmUps, seeds, training };
   return {
     answers,
-    numComputed: sum(done, ({ record: { value } }) => value.measurements.length),
-    steps: TRAINED.filter(({ method }) => method === 'parallelsearch').map(readerSteps),
-    provenance: mergeProvenance(done, {
-      model,
-      questions: describeFresh(answers),
-      warmUps,
-      seeds,
-      training: TRAINING,
-    }),
+    numComputed: sum([...byRun.values()], ({ length }) => length),
+    provenance: mergeProvenance(done, about),
   };
 }
 
@@ -216,7 +198,7 @@ async function compareRealModel(
   const fresh = await readFresh(MULTI_HOP_TEST, realModelFresh, folder);
   const others = await readFresh(OTHERS_TEST, realModelOthers, folder);
   const second = compareEditions(fresh, options);
-  const elsewhere = compareOthers(others, options);
+  const elsewhere = compareElsewhere(others, options);
   const before = firstEdition(first, options);
   return {
     ...second,

@@ -4,10 +4,23 @@ import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import { trainingRows, type CurvePoint } from '../../report/charts/curves.js';
-import { checkPredictions, summarise, type Predicted } from '../results/summary.js';
-import { addTiming, SECONDS, type Timing } from '../timing.js';
-import { DYNAMICS, MEASURES } from './editions.js';
+import { checkPredictions, summarise, type Answered, type Predicted } from '../results/summary.js';
+import { addTiming, SECONDS, type TimedAnswer } from '../timing.js';
+import { MEASURES } from './second-edition.js';
 import { DEFAULT_TOP_K, MULTI_HOP, numTest, TRAINED, WARM_UP } from './settings.js';
+
+/** Metrics of training. */
+export const DYNAMICS = [
+  'reward',
+  'rewards/outcome',
+  'turns',
+  'model_calls',
+  'completions/mean_length',
+  'kl',
+  'entropy',
+  'decomposition_ratio/parallelizable',
+  'decomposition_ratio/sequential',
+];
 
 const SUBSETS = ['all', 'parallelizable', 'sequential'];
 const isMultiHop = where({ benchmark: MULTI_HOP });
@@ -69,16 +82,13 @@ const PREDICTED: readonly Predicted[] = [
 ];
 
 /** An answer; `topK` is set if it is not the usual one. */
-export type RealAnswer = QuestionResult & { topK?: number };
+type RealAnswer = QuestionResult & { topK?: number };
 
-export interface RealRead {
-  /** With the usual number of passages. */
-  answers: QuestionResult[];
-  /** With other numbers of passages. */
+/** Answers with the usual number of passages, and with others. */
+export interface FirstRead extends Answered {
   byTopK: RealAnswer[];
   curves: CurvePoint[];
-  provenance: Record<string, unknown>;
-  timed: Timing | null;
+  timed: Answered<TimedAnswer> | null;
 }
 
 export const ABOUT = {
@@ -89,7 +99,7 @@ export const ABOUT = {
 };
 
 /** Exact match by passages per query, for the same runs and questions. */
-function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOptions): object[] {
+function topKRows({ answers, byTopK, provenance }: FirstRead, options: SummaryOptions): object[] {
   const distinct = (field: 'questionId' | 'method'): unknown[] => [
     ...new Set(byTopK.map((answer) => answer[field])),
   ];
@@ -104,7 +114,7 @@ function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOpt
 }
 
 /** The first edition's results on its own test questions, as frames. */
-export function firstEdition(read: RealRead, options: SummaryOptions = {}) {
+export function firstEdition(read: FirstRead, options: SummaryOptions = {}) {
   const measures = [...MEASURES, ...MEASURES.map(multiHopMeasure)];
   const filter = where({ subset: SUBSETS });
   const tidy = summarise(read, { measures, filter, pairs: PAIRS }, options);

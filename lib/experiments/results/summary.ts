@@ -1,5 +1,7 @@
 /** Summarises results, and checks predictions. */
 import type { Interval } from '../../evaluation/bootstrap.js';
+import type { QuestionResult } from '../../evaluation/result.js';
+import type { Provenance } from '../../io/provenance.js';
 import {
   findFigure,
   matching,
@@ -16,7 +18,6 @@ import { interval } from '../../report/table.js';
 import { isShare, metricInfo } from '../../report/titles.js';
 import type { Chart } from '../../report/charts/spec.js';
 import { BOTH_METHODS } from '../../training/methods.js';
-import type { AnsweredRuns } from '../running/answers.js';
 import { paperFigure } from './paper.js';
 
 /** A prediction made before anything was computed. */
@@ -59,13 +60,43 @@ export const checkPredictions = (figures: Figures, predicted: readonly Predicted
     ];
   });
 
+/** The answers that figures are computed from. */
+export interface Answered<Answer = QuestionResult> {
+  answers: Answer[];
+  provenance: Provenance;
+}
+
 /** Figures of answers with intervals, and the paper's. @param given overrides settings */
 export const summarise = (
-  { answers, provenance }: Pick<AnsweredRuns, 'answers' | 'provenance'>,
+  { answers, provenance }: Answered,
   settings: SummaryOptions,
   given: SummaryOptions,
 ): TidyResults =>
   summariseResults(answers, { paper: paperFigure, provenance, ...settings, ...given });
+
+/**
+ * Splits the names of methods into columns (`k`, and `against_k` for the other side). The
+ * bootstrap compares methods, so answers under several settings have names for each.
+ */
+export function splitNames<Named extends { method: string }>(
+  { rows, contrasts, provenance }: TidyResults,
+  read: (name: string) => Named,
+) {
+  return {
+    rows: rows.map((row) => ({ ...row, ...read(row.method) })),
+    contrasts: contrasts.map((contrast) => {
+      const { method: against, ...fields } = read(contrast.against);
+      const theirs = Object.entries(fields).map(([name, value]) => [`against_${name}`, value]);
+      return {
+        ...contrast,
+        ...read(contrast.method),
+        against,
+        ...(Object.fromEntries(theirs) as Fields),
+      };
+    }),
+    provenance,
+  };
+}
 
 /** Charts both methods by question type, with a panel per kind of initial model. */
 export const chartByType = (rows: readonly TidyRow[], metric: string, subset: string[]): Chart =>

@@ -8,7 +8,7 @@ import { answerQuestions, evaluatePolicy, createBatches } from '../../evaluation
 import { type Question, evaluatedQuestions, graphQuestionType } from '../../data/question.js';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import { SMALL_WORLD } from '../../io/paths.js';
-import { type Provenance, configHash, contentHash } from '../../io/provenance.js';
+import { configHash, contentHash } from '../../io/provenance.js';
 import { createRandom } from '../../random.js';
 import type { CurvePoint } from '../../report/charts/curves.js';
 import {
@@ -33,6 +33,7 @@ import { loadModel } from '../../policy/folders/model-folder.js';
 import type { Policy } from '../../policy/policy.js';
 import { disposeWeights } from '../../policy/model/weights.js';
 import { createLookupPolicy } from './lookup.js';
+import type { Answered } from '../results/summary.js';
 import { identify } from './runs.js';
 import {
   adapterFolder,
@@ -55,8 +56,9 @@ export const evaluationBatchSize = (backend: string): number =>
 /** Rough duration of an evaluation on one core, for estimates only. */
 const ROUGH_SECONDS = 240;
 
-export interface Answers {
-  run: PolicyRun;
+/** A run with its answers, as recorded. */
+export interface Answers<Run = PolicyRun> {
+  run: Run;
   /** In the order of the evaluated questions. */
   measurements: Measurement[];
 }
@@ -262,10 +264,8 @@ export async function readCurves(
 }
 
 /** The answers and training curves of runs. */
-export interface AnsweredRuns {
-  answers: QuestionResult[];
+export interface AnsweredRuns extends Answered {
   curves: CurvePoint[];
-  provenance: Provenance;
 }
 
 /**

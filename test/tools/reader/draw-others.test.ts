@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { OTHERS_TEST, testFile } from '../../../lib/experiments/real-model/fresh.js';
+import { OTHERS_TEST, testFile } from '../../../lib/experiments/real-model/answering.js';
 import { loadRealWorld } from '../../../lib/experiments/real-model/settings.js';
 import { drawOthers } from '../../../tools/reader/draw-others.js';
 
