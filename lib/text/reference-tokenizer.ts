@@ -9,25 +9,35 @@ interface PackageTokenizer {
   token_to_id(token: string): number | undefined;
   normalizer: Step | null;
   pre_tokenizer: Step | null;
+  decoder: Step | null;
   model: { unk_token_id?: number; _call(tokens: string[]): string[] };
 }
-/** A normalizer or pre-tokenizer. */
+/** A normalizer, pre-tokenizer or decoder. */
 interface Step {
   config: { precompiled_charsmap?: string | null };
   normalizers?: (Step | null)[];
   tokenizers?: (Step | null)[];
+  decoders?: (Step | null)[];
   pattern: RegExp;
+  text_decoder: Pick<TextDecoder, 'decode'>;
   normalize(text: string): string;
   pre_tokenize_text(text: string): string[];
 }
 type Constructor<T> = new (...args: object[]) => T;
-const { Tokenizer, SplitPreTokenizer, ByteLevelPreTokenizer, PrecompiledNormalizer } =
-  huggingFace as unknown as {
-    Tokenizer: Constructor<PackageTokenizer>;
-    SplitPreTokenizer: Constructor<Step>;
-    ByteLevelPreTokenizer: Constructor<Step>;
-    PrecompiledNormalizer: Constructor<Step>;
-  };
+type StepName =
+  | 'SplitPreTokenizer'
+  | 'ByteLevelPreTokenizer'
+  | 'PrecompiledNormalizer'
+  | 'ByteFallbackDecoder';
+const {
+  Tokenizer,
+  SplitPreTokenizer,
+  ByteLevelPreTokenizer,
+  PrecompiledNormalizer,
+  ByteFallbackDecoder,
+} = huggingFace as unknown as Record<StepName, Constructor<Step>> & {
+  Tokenizer: Constructor<PackageTokenizer>;
+};
 
 const PUNCTUATION = '[\\p{P}\\u0021-\\u002F\\u003A-\\u0040\\u005B-\\u0060\\u007B-\\u007E]';
 const WORD = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}';
@@ -216,12 +226,24 @@ function splitAt(
     );
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Decodes a run of byte tokens; if it is invalid, each byte becomes U+FFFD. */
+function decodeBytes(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return '\ufffd'.repeat(bytes.length);
+  }
+}
+
 /** Replaces methods whose corrections cannot be expressed in JSON. */
 function correctStep(step: Step | null): void {
-  for (const inner of step?.normalizers ?? step?.tokenizers ?? []) correctStep(inner);
+  for (const inner of step?.normalizers ?? step?.tokenizers ?? step?.decoders ?? [])
+    correctStep(inner);
   if (step instanceof ByteLevelPreTokenizer) step.pattern = BYTE_LEVEL;
   if (step instanceof PrecompiledNormalizer)
     step.normalize = createCharsMap(step.config.precompiled_charsmap ?? '');
+  if (step instanceof ByteFallbackDecoder) step.text_decoder = { decode: decodeBytes };
   if (step instanceof SplitPreTokenizer) {
     const { pattern, config } = step;
     const { behavior, invert } = splitSchema.parse(config);
@@ -248,6 +270,7 @@ export function createReferenceTokenizer(json: object): PackageTokenizer {
   const tokenizer = new Tokenizer(corrected, { clean_up_tokenization_spaces: false });
   correctStep(tokenizer.normalizer);
   correctStep(tokenizer.pre_tokenizer);
+  correctStep(tokenizer.decoder);
   // Consecutive unknown tokens are fused only within a piece of text.
   const { model } = tokenizer;
   const encodePieces = model._call.bind(model);
