@@ -19,7 +19,7 @@ import {
   type TrainConfig,
 } from '../training/config.js';
 import { trainedMethods } from '../training/methods.js';
-import { POLL_MS } from '../pages/parts.js';
+import { POLL_MS } from '../pages/run/frame.js';
 import { writeRunReport } from '../pages/run/page.js';
 import { startWatching } from '../pages/run/server.js';
 import { isLarge, type ModelConfig } from '../policy/model/families.js';

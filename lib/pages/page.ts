@@ -1,15 +1,22 @@
 /** The frame of every page: one file with its styles and scripts that loads nothing. */
 import { createHash } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
-import { escapeHtml, markup, markupHtml } from '../report/markup.js';
-import { readStyles } from '../report/styles.js';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import {
+  markup,
+  markupHtml,
+  trustedHtml,
+  type Attributes,
+  type Content,
+  type Markup,
+} from '../report/markup.js';
+import { readStyles } from '../report/styles.js';
 
 export interface Page {
   title: string;
   description: string;
-  body: string;
+  body: Content;
   /** Id of the main content, for a skip link. */
   contentId?: string;
   styles?: string;
@@ -52,27 +59,27 @@ export function pageHtml(page: Page): string {
   for (const [rule, contents] of Object.entries(hashed))
     rules[rule] = [cspHashes(contents), policy?.[rule]].filter(Boolean).join(' ') || "'none'";
   const csp = Object.entries(rules).map((rule) => rule.join(' '));
-  return [
-    '<!doctype html>',
-    '<html lang="en">',
-    '<head>',
-    '<meta charset="utf-8">',
-    `<meta http-equiv="Content-Security-Policy" content="${csp.join('; ')}">`,
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    '<meta name="color-scheme" content="light dark">',
-    `<title>${escapeHtml(page.title)}</title>`,
-    `<meta name="description" content="${escapeHtml(page.description)}">`,
-    '<link rel="icon" href="data:,">',
-    `<style>${style}</style>`,
-    '</head>',
-    `<body>\n<a class="skip" href="#${contentId}">Skip to the content</a>`,
-    SITE_MARKS.join(''),
-    keepPercents(page.body),
-    later && `<script type="text/plain" id="later">${later}</script>`,
-    ...code.map((script) => `<script>${script}</script>`),
-    '</body>',
-    '</html>\n',
-  ].join('\n');
+  const meta = (name: string, content: string): Markup => markup('meta', { name, content });
+  const head = markup(
+    'head',
+    markup('meta', { charset: 'utf-8' }),
+    markup('meta', { 'http-equiv': 'Content-Security-Policy', content: csp.join('; ') }),
+    meta('viewport', 'width=device-width, initial-scale=1'),
+    meta('color-scheme', 'light dark'),
+    markup('title', page.title),
+    meta('description', page.description),
+    markup('link', { rel: 'icon', href: 'data:,' }),
+    markup('style', trustedHtml(style)),
+  );
+  const body = markup(
+    'body',
+    markup('a.skip', { href: `#${contentId}` }, 'Skip to the content'),
+    trustedHtml(SITE_MARKS.join('')),
+    trustedHtml(keepPercents(markupHtml(page.body))),
+    later && markup('script', { type: 'text/plain', id: 'later' }, trustedHtml(later)),
+    code.map((script) => markup('script', trustedHtml(script))),
+  );
+  return `<!doctype html>\n${markupHtml(markup('html', { lang: 'en' }, head, body))}\n`;
 }
 
 /** Runs the inert script, which the page's policy allows by its hash. */
@@ -92,18 +99,16 @@ export function inlineScript(code: string): string {
     .replace(/<!--/g, '<\\!--');
 }
 
-/** Embeds a value as JSON in a `script` element of a data type. */
-export function inlineJson(value: unknown): string {
-  return JSON.stringify(value)
-    .replace(/</g, '\\u003c')
-    .replace(/\u2028/g, '\\u2028')
-    .replace(/\u2029/g, '\\u2029');
+/** A value as JSON in a `script` element. */
+export function dataScript(value: unknown, attributes: Attributes): Markup {
+  const json = JSON.stringify(value).replace(/</g, '\\u003c');
+  return markup('script', { type: 'application/json', ...attributes }, trustedHtml(json));
 }
 
 /** Embeds compressed content, to be read by `unpackElement`. */
-export function packedElement(id: string, content: string | Uint8Array): string {
+export function packedElement(id: string, content: string | Uint8Array): Markup {
   const packed = gzipSync(content, { level: 9 }).toString('base64');
-  return `<script type="application/gzip" id="${escapeHtml(id)}">${packed}</script>`;
+  return markup('script', { type: 'application/gzip', id }, packed);
 }
 
 const bundles = new Map<string, Promise<string>>();
@@ -138,84 +143,4 @@ async function bundle(compiled: string): Promise<string> {
     },
   });
   return output[0].code;
-}
-
-export const PROVENANCE: Heading = {
-  level: 2,
-  text: 'Where the numbers come from',
-  id: 'provenance',
-};
-
-const PROVENANCE_TITLES: Record<string, string> = {
-  seed: 'Seed',
-  seeds: 'Seeds',
-  commit: 'Commit',
-  configHash: 'Configuration hash',
-  backend: 'Backend',
-  hardware: 'Hardware',
-  node: 'Node',
-  durationSeconds: 'Duration (seconds)',
-  repeats: 'Repeats',
-  warmUps: 'Seeds of initial models',
-  questions: 'Questions',
-  testDrawnFrom: 'Seed of the test questions (hash of a commit)',
-  load: 'Machine load',
-  figures: 'Figures',
-  costs: 'Cost of a request (ms)',
-  generation: 'Model call',
-  recorded: 'Recorded earlier',
-  timing: 'Seconds per question',
-  computedHere: 'Computed on this machine',
-  takenFromRecords: 'From records',
-};
-
-/** Lists the provenance as names and values after `intro`, folded unless `isOpen`. */
-export function provenanceHtml(
-  provenance: Readonly<Record<string, unknown>>,
-  { intro = '', isOpen = false } = {},
-): string {
-  const list = Object.entries(provenance).map(([name, value]) => [
-    markup('dt', PROVENANCE_TITLES[name] ?? name),
-    markup('dd', valueText(value)),
-  ]);
-  const { id, text } = PROVENANCE;
-  const summary = markup('summary', 'Seeds, commit, machine');
-  const details = markup('details', { open: isOpen }, summary, markup('dl.provenance', list));
-  const heading = markup('h2', text);
-  return markupHtml(
-    markup('section', { id }, heading, intro !== '' && markup('p', intro), details),
-  );
-}
-
-function valueText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (Array.isArray(value)) return value.map(valueText).join(', ');
-  if (typeof value === 'object' && value !== null) {
-    return Object.entries(value)
-      .map(([name, inner]) => `${name}: ${valueText(inner)}`)
-      .join('; ');
-  }
-  return JSON.stringify(value) ?? '–';
-}
-
-export interface Heading {
-  level: number;
-  text: string;
-  id: string;
-}
-
-/** Lays out a page's body: a table of contents, if there are headings, and `main`. */
-export function layoutHtml(headings: readonly Heading[], main: string): string {
-  const contents = headings.length > 0 ? contentsHtml(headings) : '';
-  return `<div class="layout">${contents}\n<main id="content">\n${main}</main></div>`;
-}
-
-/** The table of contents: links to headings of levels 2 and 3. */
-function contentsHtml(headings: readonly Heading[]): string {
-  const shown = headings.filter(({ level }) => level === 2 || level === 3);
-  const items = shown.map(({ level, text, id }) => {
-    return `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`;
-  });
-  return `<nav class="toc" aria-label="Contents"><details open><summary>Contents</summary><ul>${items.join('')}</ul></details></nav>`;
 }

@@ -1,7 +1,7 @@
 /** Shows charts, tables, results and findings in any notebook front end. */
 import { displayInCell, onLastExpression } from '../notebook/tslab.js';
-import { tableHtml, tableText } from './table-formats.js';
-import { escapeHtml, markup, markupHtml } from './markup.js';
+import { tableMarkup, tableText } from './table-formats.js';
+import { markup, markupHtml, trustedHtml } from './markup.js';
 import { segmentsMarkup } from './segments.js';
 import { TRANSCRIPT_STYLE } from './styles.js';
 import type { Trajectory } from '../rollout/trajectory.js';
@@ -105,14 +105,13 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
     }
     case 'transcript':
       return { [MIME.html]: item.html, [MIME.text]: item.text };
-    case 'finding':
-      return {
-        [MIME.html]: `<p class="finding"><strong>Found:</strong> ${escapeHtml(item.text)}</p>`,
-        [MIME.text]: item.text,
-      };
+    case 'finding': {
+      const html = markup('p.finding', markup('strong', 'Found:'), ` ${item.text}`);
+      return { [MIME.html]: markupHtml(html), [MIME.text]: item.text };
+    }
     case 'table':
       return {
-        [MIME.html]: tableHtml(item.cells),
+        [MIME.html]: markupHtml(tableMarkup(item.cells)),
         [MIME.table]: item.cells,
         [MIME.text]: tableText(item.cells),
       };
@@ -178,7 +177,8 @@ export function createTranscript(
   const link =
     address !== undefined && markup('p', markup('a', { href: address }, 'Open in the viewer'));
   const list = segmentsMarkup(trajectory, searchTurns);
-  const html = markupHtml(markup('div.ps-transcript', attributes, list, link));
   const text = segments.map(({ kind, text }) => `[${kind}] ${text.trim()}`).join('\n');
-  return { kind: 'transcript', html: `<style>${TRANSCRIPT_STYLE}</style>${html}`, text };
+  const style = markup('style', trustedHtml(TRANSCRIPT_STYLE));
+  const html = markupHtml([style, markup('div.ps-transcript', attributes, list, link)]);
+  return { kind: 'transcript', html, text };
 }

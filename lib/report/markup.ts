@@ -1,4 +1,7 @@
-/** Elements as values, which become DOM nodes in a browser (`browser/dom.ts`) or HTML. */
+/**
+ * Elements as values, which become HTML, or DOM nodes in a browser
+ * (`pages/browser/dom.ts`). All HTML is made here, so that all text is escaped.
+ */
 
 export type AttributeValue = string | number | boolean | null | undefined;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
@@ -7,13 +10,21 @@ export class Markup {
   constructor(
     readonly name: string,
     readonly attributes: Attributes,
-    readonly children: readonly (Markup | string)[],
+    readonly children: readonly Child[],
   ) {}
 }
 
+/** HTML to insert as it is: a script, a style, or what Vega or markdown-it wrote. */
+export class TrustedHtml {
+  constructor(readonly html: string) {}
+}
+export const trustedHtml = (html: string): TrustedHtml => new TrustedHtml(html);
+
+export type Child = Markup | TrustedHtml | string;
+
 /** Lists are flattened; null, undefined and false are dropped. */
 export type Nested<T> = T | null | undefined | false | readonly Nested<T>[];
-type Child = Nested<Markup | string>;
+export type Content = Nested<Child>;
 
 /** Splits the arguments of `markup('p.soft', { id }, text)`; attributes are optional. */
 export function elementParts<A extends object, C>(
@@ -40,34 +51,32 @@ function flatten<C>(child: Nested<C>): C[] {
 }
 
 /** Makes an element; `li.segment.think` is an `li` with two classes. */
-export function markup(selector: string, ...content: (Attributes | Child)[]): Markup {
-  const { name, attributes, children } = elementParts<Attributes, Markup | string>(
-    selector,
-    content,
-  );
+export function markup(selector: string, ...content: (Attributes | Content)[]): Markup {
+  const { name, attributes, children } = elementParts<Attributes, Child>(selector, content);
   return new Markup(name, attributes, children);
 }
 
+/** Elements without content and end tag. */
+const VOID = new Set(['br', 'hr', 'img', 'input', 'link', 'meta']);
+
 /** Renders escaped HTML; attributes that are null, undefined or false are left out. */
-export function markupHtml({ name, attributes, children }: Markup): string {
+export function markupHtml(content: Content): string {
+  return flatten(content).map(childHtml).join('');
+}
+
+function childHtml(child: Child): string {
+  if (typeof child === 'string') return escapeHtml(child);
+  if (child instanceof TrustedHtml) return child.html;
+  const { name, attributes, children } = child;
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== null && value !== undefined && value !== false)
     .map(([key, value]) => (value === true ? ` ${key}` : ` ${key}="${escapeHtml(String(value))}"`));
-  const content = children.map((child) =>
-    typeof child === 'string' ? escapeHtml(child) : markupHtml(child),
-  );
-  return `<${name}${written.join('')}>${content.join('')}</${name}>`;
+  const start = `<${name}${written.join('')}>`;
+  return VOID.has(name) ? start : `${start}${markupHtml(children)}</${name}>`;
 }
 
-const ESCAPES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Escapes text for HTML elements and quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character]);
-}
+/** Escapes text for elements and for attributes, which are in double quotes. */
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"]/g, (character) => ESCAPES[character]);

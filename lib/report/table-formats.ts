@@ -1,7 +1,7 @@
 /** Renders tables as HTML, plain text, CSV, Markdown and LaTeX. */
 import { max } from 'd3-array';
 import Papa from 'papaparse';
-import { markup, markupHtml, type Markup } from './markup.js';
+import { markup, type Markup } from './markup.js';
 
 /** A table of texts; a column named `A · b` is column b in group A. */
 export interface TableCells {
@@ -40,8 +40,8 @@ function columnRuns(columns: readonly string[]): ColumnRun[] {
 /** Longer row headers and cells wrap. */
 const [MAX_HEADER, MAX_CELL] = [22, 44];
 
-/** Renders HTML; columns of numbers have the class `figure`, long texts `long`. */
-export function tableHtml(cells: TableCells): string {
+/** An HTML table; columns of numbers have the class `figure`, long texts `long`. */
+export function tableMarkup(cells: TableCells): Markup {
   const { caption, columns, rows } = cells;
   const classes = figureColumns(cells).map((isFigure) => (isFigure ? 'figure' : null));
   const bodyCell = (cell: string, c: number): Markup => {
@@ -55,7 +55,7 @@ export function tableHtml(cells: TableCells): string {
     'tbody',
     rows.map((row) => markup('tr', row.map(bodyCell))),
   );
-  return markupHtml(markup('table', markup('caption', caption), head, body));
+  return markup('table', markup('caption', caption), head, body);
 }
 
 /** One header row, or two if columns are grouped. */

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { DataFrame } from 'danfojs-node';
-import { tableHtml } from '../../lib/report/table-formats.js';
+import { markupHtml } from '../../lib/report/markup.js';
+import { tableMarkup } from '../../lib/report/table-formats.js';
 import { mimeBundle } from '../../lib/report/display.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
 import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';
@@ -138,7 +139,7 @@ describe('a data frame', () => {
       [['Search-R1', '3']],
     ]);
     const hostile = plainTable(new DataFrame([{ b: '<script>' }]));
-    expect(tableHtml(hostile.cells)).not.toContain('<script>');
+    expect(markupHtml(tableMarkup(hostile.cells))).not.toContain('<script>');
   });
 });
 

@@ -5,8 +5,9 @@ import { matching } from '../../lib/evaluation/table.js';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { listReports, readResults, type PageInfo } from '../../lib/pages/notebook/reports.js';
-import { escapeHtml, markup, markupHtml, type Markup } from '../../lib/report/markup.js';
+import { markup, markupHtml, type Content, type Markup } from '../../lib/report/markup.js';
 import { pageHtml, SITE_MARKS } from '../../lib/pages/page.js';
+import { layout } from '../../lib/pages/sections.js';
 import { KIND_STYLE, readStyles } from '../../lib/report/styles.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { formatList } from '../../lib/text/english.js';
@@ -17,7 +18,7 @@ import {
   ONE_TRAINING,
   type Prediction,
 } from '../../lib/report/result.js';
-import { thumbnailSvg } from './pictures.js';
+import { thumbnail } from './pictures.js';
 import {
   decidedFirst,
   judgeClaims,
@@ -45,15 +46,19 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
   );
   const listed = [...reports, ...others.filter((page) => !pages.includes(page))];
   const cards = await Promise.all(
-    [...pages, ...listed].map((page) => cardHtml(page, results.get(page.name))),
+    [...pages, ...listed].map((page) => card(page, results.get(page.name))),
   );
   const intro = [INTRO, questionsText(results)].filter(Boolean).join(' ');
-  const body = [
-    `<div class="layout"><main id="content"><h1>${TITLE}</h1>${chiefHtml(results, claims)}`,
-    `<ul class="cards">${cards.join('\n')}</ul>`,
-    `<p class="intro">${escapeHtml(intro)}</p>`,
-    `${claimsHtml(claims)}</main></div>`,
-  ].join('\n');
+  const body = layout(
+    [],
+    [
+      markup('h1', TITLE),
+      chiefFindings(results, claims),
+      markup('ul.cards', cards),
+      markup('p.intro', intro),
+      claimsSection(claims),
+    ],
+  );
   const file = path.join(outDir, 'index.html');
   const numbers = `${JSON.stringify({ claims }, null, 1)}\n`;
   await writeFileSafely(path.join(outDir, 'index.json'), numbers);
@@ -112,25 +117,25 @@ function withNavigation(
 export const questionsText = (results: ReadonlyMap<string, ExperimentResult>): string =>
   [...results.values()].map(({ provenance }) => describeQuestions(provenance)).find(Boolean) ?? '';
 
-async function cardHtml(
-  { name, title, description, picture: own = '' }: PageInfo,
+async function card(
+  { name, title, description, picture: own }: PageInfo,
   result?: ExperimentResult,
-): Promise<string> {
+): Promise<Markup> {
   const address = encodeURIComponent(name);
-  const picture = result ? await pictureHtml(result) : own;
-  const numbers = result
-    ? `<p class="files"><a href="${address}.json">Numbers as JSON</a></p>`
-    : '';
-  return [
-    `<li><h2><a href="${address}.html">${escapeHtml(title)}</a></h2>`,
-    `<p class="${result ? 'headline' : 'about'}">${escapeHtml(result?.finding ?? description)}</p>`,
-    picture && `<div class="picture" aria-hidden="true">${picture}</div>`,
-    `${predictionsHtml(result?.predictions ?? [])}${numbers}</li>`,
-  ].join('');
+  const picture = result ? await thumbnails(result) : own;
+  const numbers = markup('a', { href: `${address}.json` }, 'Numbers as JSON');
+  return markup(
+    'li',
+    markup('h2', markup('a', { href: `${address}.html` }, title)),
+    markup(`p.${result ? 'headline' : 'about'}`, result?.finding ?? description),
+    picture && markup('div.picture', { 'aria-hidden': 'true' }, picture),
+    predictionsList(result?.predictions ?? []),
+    result && markup('p.files', numbers),
+  );
 }
 
-/** Small versions of the charts that show a finding. */
-async function pictureHtml({ name, figures, card }: ExperimentResult): Promise<string> {
+/** Small versions of the charts that show a finding; null without a chart. */
+async function thumbnails({ name, figures, card }: ExperimentResult): Promise<Content> {
   const first = Object.keys(figures).find((figure) => figures[figure].kind === 'chart');
   const named = Object.keys(card).length > 0 ? card : first === undefined ? {} : { [first]: '' };
   const pictures = Object.entries(named).map(([figure, panel]) => {
@@ -139,14 +144,14 @@ async function pictureHtml({ name, figures, card }: ExperimentResult): Promise<s
       throw new Error(
         `Expected the result of ${name} to have a chart ${figure}, but it has ${Object.keys(figures).join(', ')}.`,
       );
-    return thumbnailSvg(chart.spec, `${name}-${figure}`, panel);
+    return thumbnail(chart.spec, `${name}-${figure}`, panel);
   });
-  return (await Promise.all(pictures)).join('');
+  return pictures.length > 0 ? Promise.all(pictures) : null;
 }
 
 /** Predictions, folded; failed ones come first. */
-function predictionsHtml(predictions: readonly Prediction[]): string {
-  if (predictions.length === 0) return '';
+function predictionsList(predictions: readonly Prediction[]): Content {
+  if (predictions.length === 0) return null;
   const decided = predictions.filter(({ holds }) => holds !== ONE_TRAINING);
   const held = decided.filter(({ holds }) => holds).length;
   const verdicts = [
@@ -167,7 +172,7 @@ function predictionsHtml(predictions: readonly Prediction[]): string {
     describeUndecided(predictions),
   ];
   const summary = markup('summary', summaries.filter(Boolean).join('; '));
-  return markupHtml(markup('details', summary, markup('ul', lines)));
+  return markup('details', summary, markup('ul', lines));
 }
 
 const SIGNS: Readonly<Record<Verdict, string>> = {
@@ -189,10 +194,10 @@ const CHIEF_QUESTIONS = [
 ] as const;
 
 /** What the methods are, the chief findings, and how many claims have each verdict. */
-function chiefHtml(
+function chiefFindings(
   results: ReadonlyMap<string, ExperimentResult>,
   claims: readonly JudgedClaim[],
-): string {
+): Content {
   const findings = CHIEF_QUESTIONS.flatMap(([question, name, place]) => {
     const answer = splitSentences(results.get(name)?.finding ?? '').at(place);
     if (answer === undefined) return [];
@@ -200,20 +205,25 @@ function chiefHtml(
     return [markup('li', markup('b', link), markup('p', answer))];
   });
   const verdicts = formatList(countVerdicts(claims));
+  const link = markup('a', { href: '#claims' }, `${claims.length} claims`);
   return [
-    `<p>${escapeHtml(ABOUT)}</p>`,
-    findings.length > 0 ? markupHtml(markup('ul.chief', findings)) : '',
-    `<p class="about">Of the paper’s <a href="#claims">${claims.length} claims</a>, ${escapeHtml(verdicts)} here.</p>`,
-  ].join('');
+    markup('p', ABOUT),
+    findings.length > 0 && markup('ul.chief', findings),
+    markup('p.about', 'Of the paper’s ', link, `, ${verdicts} here.`),
+  ];
 }
 
 /** A section with one folded line per claim, and the rule. */
-export function claimsHtml(claims: readonly JudgedClaim[]): string {
-  return [
-    `<section aria-labelledby="claims"><h2 id="claims">The paper’s claims</h2>`,
-    markupHtml(markup('ul.claims', decidedFirst(claims).map(claimMarkup))),
-    `<details><summary>How verdicts are reached</summary><p>${escapeHtml(VERDICT_RULE)} The numbers are in <a href="index.json">index.json</a>.</p></details></section>`,
-  ].join('\n');
+export function claimsSection(claims: readonly JudgedClaim[]): Markup {
+  const numbers = markup('a', { href: 'index.json' }, 'index.json');
+  const rule = markup('p', `${VERDICT_RULE} The numbers are in `, numbers, '.');
+  return markup(
+    'section',
+    { 'aria-labelledby': 'claims' },
+    markup('h2', { id: 'claims' }, 'The paper’s claims'),
+    markup('ul.claims', decidedFirst(claims).map(claimMarkup)),
+    markup('details', markup('summary', 'How verdicts are reached'), rule),
+  );
 }
 
 function claimMarkup(claim: JudgedClaim): Markup {

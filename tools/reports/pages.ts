@@ -15,8 +15,8 @@ import { answersPicture } from './pictures.js';
 import { writeReadme } from './readme.js';
 import { join } from 'node:path';
 import { readQuestions } from '../../lib/data/flashrag.js';
-import { escapeHtml } from '../../lib/report/markup.js';
-import { provenanceHtml } from '../../lib/pages/page.js';
+import { markup } from '../../lib/report/markup.js';
+import { provenanceSection } from '../../lib/pages/sections.js';
 import { SMALL_WORLD } from '../../lib/io/paths.js';
 import { REWARD_PRESETS } from '../../lib/rewards/presets.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
@@ -70,8 +70,8 @@ export async function exportTrajectories({
     `A random sample of one in ${TRAJECTORY_SAMPLE.oneOf} questions of each benchmark and question type, with a fixed seed; none was used in training. Answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” is Search-R1’s weights with ParallelSearch’s prompt. Everything is from a small synthetic world: read the trajectories here, and see the other reports for figures with intervals.`,
     `All trajectories are scored with the same rewards, whatever their policy was trained with: ${REWARD_PRESETS[TRAJECTORY_REWARDS].source} There are no advantages, since each policy answers a question once.`,
   ];
-  const text = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join('');
-  const about = `<div>${text}</div>${provenanceHtml(provenance, { isOpen: true })}`;
+  const text = paragraphs.map((paragraph) => markup('p', paragraph));
+  const about = [markup('div', text), provenanceSection(provenance, { isOpen: true })];
   const file = join(outDir, 'trajectories.html');
   await writeViewer(file, { title: TRAJECTORIES.title, description, about, data });
   return file;

@@ -1,10 +1,10 @@
 /** Small pictures of charts and recorded trajectories, for the cards of the index. */
 import { narrowed } from '../../lib/report/charts/narrow.js';
-import { withUniqueIds } from '../../lib/pages/figures.js';
+import { vegaDrawing } from '../../lib/pages/figures.js';
 import { renderSvg } from '../../lib/report/charts/render.js';
 import { valuesUnder, type VegaLiteSpec } from '../../lib/report/charts/spec.js';
 import { greatest, group, max } from 'd3-array';
-import { markup, markupHtml } from '../../lib/report/markup.js';
+import { markup, type Content, type Markup } from '../../lib/report/markup.js';
 import type { Trajectory, With } from '../../lib/rollout/trajectory.js';
 
 const THUMBNAIL = { widthPx: 330, heightPx: 110 };
@@ -21,14 +21,14 @@ interface Facet {
   sort?: unknown[];
 }
 
-const thumbnails = new Map<string, Promise<string>>();
+const thumbnails = new Map<string, Promise<Content>>();
 
 /**
  * One panel of a chart as a small SVG under the panel's title; cached.
  * @param id prefixes the ids of the drawing
  * @param panel title of the panel. Default: the first
  */
-export function thumbnailSvg(spec: VegaLiteSpec, id: string, panel = ''): Promise<string> {
+export function thumbnail(spec: VegaLiteSpec, id: string, panel = ''): Promise<Content> {
   const key = JSON.stringify([id, panel, spec]);
   if (!thumbnails.has(key)) thumbnails.set(key, drawThumbnail(spec, { id, panel }));
   return thumbnails.get(key)!;
@@ -80,7 +80,7 @@ async function drawThumbnail(
   const text = [...shown, ...(isPaperShown ? ['hollow: the paper'] : [])].join(', ');
   const heading = { text, anchor: 'start', fontSize: 11, offset: 14 };
   const svg = await renderSvg({ title: id, spec: { ...small, title: text ? heading : undefined } });
-  return withUniqueIds(svg, id);
+  return vegaDrawing(svg, id);
 }
 
 /** Number of sub-queries that fit into a card. */
@@ -95,15 +95,15 @@ const isShort = ({ searchTurns }: Trajectory): boolean => {
 };
 
 /**
- * HTML of a question as two methods answered it, with a box per turn: the question with
+ * A question as two methods answered it, with a box per turn: the question with
  * the most sub-queries in a turn among those with at most four different queries that the
- * second method answered right and the first right or wrong. Empty if there is none.
+ * second method answered right and the first right or wrong. Null if there is none.
  */
 export function answersPicture(
   trajectories: readonly With<'method'>[],
   methods: readonly [string, string],
   { first: isFirstRight }: { first: boolean },
-): string {
+): Markup | null {
   const byQuestion = group(trajectories.filter(isShort), ({ questionId }) => questionId);
   const pairs = [...byQuestion.values()]
     .map((answers) => methods.map((method) => answers.find((one) => one.method === method)))
@@ -112,7 +112,7 @@ export function answersPicture(
   const widest = greatest(pairs, ([first]) =>
     max(first.searchTurns, ({ queries }) => queries.length),
   );
-  if (!widest) return '';
+  if (!widest) return null;
   const rows = widest.map((trajectory) => {
     const { method, answer, searchTurns } = trajectory;
     const searches = searchTurns.map(({ queries }) => {
@@ -122,5 +122,5 @@ export function answersPicture(
     const outcome = `${answer ?? 'no answer'} ${isRight(trajectory) ? '✓' : '✗'}`;
     return [markup('b', method), markup('ol', searches, markup('li.answer', outcome))];
   });
-  return markupHtml(markup('div.turns', markup('span', widest[0].question), rows));
+  return markup('div.turns', markup('span', widest[0].question), rows);
 }

@@ -1,5 +1,11 @@
 /** Creates elements. Text becomes text nodes, so that no trajectory can add markup. */
-import { elementParts, Markup, type AttributeValue, type Nested } from '../../report/markup.js';
+import {
+  elementParts,
+  Markup,
+  TrustedHtml,
+  type AttributeValue,
+  type Nested,
+} from '../../report/markup.js';
 
 /** Functions are listeners: `onclick` listens to `click`. */
 type Attributes = Readonly<Record<string, AttributeValue | ((event: Event) => void)>>;
@@ -25,8 +31,11 @@ function fill<E extends Element>(
   return node;
 }
 
-const createNode = ({ name, attributes, children }: Markup): Element =>
-  fill(document.createElement(name), attributes, [...children]);
+/** Trusted HTML becomes text, too: a page's scripts never parse HTML. */
+const createNode = ({ name, attributes, children }: Markup): Element => {
+  const texts = children.map((child) => (child instanceof TrustedHtml ? child.html : child));
+  return fill(document.createElement(name), attributes, texts);
+};
 
 const builder =
   <Names>(create: (name: string) => Element) =>

@@ -6,22 +6,17 @@ import { dataSetFiles, readQuestions } from '../../data/flashrag.js';
 import { createQuestionFinder, type Question } from '../../data/question.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { questionKey } from '../../evaluation/result.js';
-import { markup, markupHtml, type Markup } from '../../report/markup.js';
+import { markup, type Content, type Markup } from '../../report/markup.js';
 import { segmentsMarkup } from '../../report/segments.js';
-import { tableFigureHtml } from '../figures.js';
+import { tableFigure } from '../figures.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { formatList } from '../../text/english.js';
 import { exactMatch } from '../../text/answer-match.js';
-import {
-  curvesHtml,
-  rolloutFacts,
-  sectionHtml,
-  sectionsPage,
-  type CurvesChart,
-  type Section,
-} from '../parts.js';
+import { curveCharts, type CurvesChart } from '../run/curves.js';
+import { sectionMarkup, sectionsPage } from '../run/frame.js';
+import { rolloutFacts } from '../run/rollouts.js';
 import {
   METRICS,
   answerFigures,
@@ -48,19 +43,19 @@ export async function compareHtml(
   const on = data ? ` on ${data}` : '';
   const title = `Compared: ${formatList(runs.map(({ name }) => name))}${on}`;
   const model = runs.map(({ settings }) => settings.model).find((name) => name !== undefined);
-  const curves = await curvesHtml(metricCharts(runs, { model, data }), MAX_POINTS);
+  const curves = await curveCharts(metricCharts(runs, { model, data }), MAX_POINTS);
   const find = createQuestionFinder(questions);
-  const sections: Section[] = [
-    { id: 'figures', text: 'Final figures', html: figuresHtml(runs) },
-    { id: 'settings', text: 'Settings', html: settingsHtml(runs) },
-    { id: 'curves', text: 'Training curves', html: curves },
-    { id: 'questions', text: 'Questions', html: questionsHtml(runs, find) },
-  ].filter(({ html }) => html !== '');
+  const sections = [
+    { id: 'figures', text: 'Final figures', content: figuresContent(runs) },
+    { id: 'settings', text: 'Settings', content: settingsContent(runs) },
+    { id: 'curves', text: 'Training curves', content: curves },
+    { id: 'questions', text: 'Questions', content: questionsContent(runs, find) },
+  ].filter(({ content }) => content !== null);
   return sectionsPage({
     title,
     description: `${title}: figures, settings, curves and answers.`,
     headings: sections,
-    main: sections.map(sectionHtml).join('\n'),
+    main: sections.map(sectionMarkup),
   });
 }
 
@@ -86,14 +81,14 @@ export async function readComparison(
 
 type Field = readonly [title: string, value: (run: ComparedRun) => string | undefined];
 
-/** A table of fields by run, with the longer dimension as rows; empty without values. */
+/** A table of fields by run, with the longer dimension as rows; null without values. */
 function runsTable(
   { id, label, caption }: { id: string; label: string; caption: string },
   runs: readonly ComparedRun[],
   fields: readonly Field[],
-): string {
+): Content {
   const filled = fields.filter(([, value]) => runs.some((run) => value(run) !== undefined));
-  if (filled.length === 0) return '';
+  if (filled.length === 0) return null;
   const names = runs.map(({ name }) => name);
   const titles = filled.map(([title]) => title);
   const cells =
@@ -106,7 +101,7 @@ function runsTable(
           columns: ['Run', ...titles],
           rows: runs.map((run) => [run.name, ...filled.map(([, value]) => value(run) ?? '–')]),
         };
-  return tableFigureHtml({ caption, ...cells }, id);
+  return tableFigure({ caption, ...cells }, id);
 }
 
 type Figure = Interval & { method: string; metric: string };
@@ -116,7 +111,7 @@ function figuresTable(
   caption: string,
   runs: readonly ComparedRun[],
   figures: readonly Figure[],
-): string {
+): Content {
   const metrics = new Set(figures.map(({ metric }) => metric));
   const fields = [...metrics].map((metric): Field => {
     const cell = ({ name }: ComparedRun): string | undefined => {
@@ -129,7 +124,7 @@ function figuresTable(
 }
 
 /** Figures of answers and last training steps, after a sentence on the result. */
-function figuresHtml(runs: readonly ComparedRun[]): string {
+function figuresContent(runs: readonly ComparedRun[]): Content {
   const answers = answerFigures(runs);
   const answered = runs.filter((run) => run.answers.length > 0);
   const differences = answers?.contrasts.filter(({ kind }) => kind === 'difference') ?? [];
@@ -142,10 +137,10 @@ function figuresHtml(runs: readonly ComparedRun[]): string {
   const numQuestions = answers?.numQuestions ?? 0;
   const numSteps = [...new Set(ends.map((end) => end.numSteps))].join(' or ');
   return [
-    markupHtml(markup('p', resultSentence(differences, ends, numQuestions))),
-    answered.length > 0 && !answers
-      ? '<p>No question was answered by all runs, so answers are not compared.</p>'
-      : '',
+    markup('p', resultSentence(differences, ends, numQuestions)),
+    answered.length > 0 &&
+      !answers &&
+      markup('p', 'No question was answered by all runs, so answers are not compared.'),
     figuresTable(
       'answers',
       `Answers to the ${numQuestions} questions that all runs answered, with 95\u00a0% bootstrap intervals over questions.`,
@@ -171,7 +166,7 @@ function figuresHtml(runs: readonly ComparedRun[]): string {
       runs.filter(({ steps }) => steps.length > 0),
       ends,
     ),
-  ].join('\n');
+  ];
 }
 
 /** States the largest difference in exact match, or else all final outcome rewards. */
@@ -192,7 +187,7 @@ function resultSentence(
   return `Outcome reward at the end of training: ${formatList(texts)}.`;
 }
 
-function settingsHtml(runs: readonly ComparedRun[]): string {
+function settingsContent(runs: readonly ComparedRun[]): Content {
   const recorded = runs.filter(({ settings }) => Object.keys(settings).length > 0);
   const names = new Set(recorded.flatMap(({ settings }) => Object.keys(settings)));
   const differing = [...names].filter(
@@ -207,10 +202,10 @@ function settingsHtml(runs: readonly ComparedRun[]): string {
     recorded,
     differing.map((name): Field => [name, ({ settings }) => settings[name]]),
   );
-  const same = recorded.length > 1 ? '<p>All settings are the same.</p>' : '';
+  const same = recorded.length > 1 ? markup('p', 'All settings are the same.') : null;
   const unknown = runs.filter(({ settings }) => !('method' in settings)).map(({ name }) => name);
   const note = `Settings of ${formatList(unknown)} are unknown: training writes them when it ends.`;
-  return (table || same) + (unknown.length > 0 ? markupHtml(markup('p', note)) : '');
+  return unknown.length > 0 ? [table ?? same, markup('p', note)] : (table ?? same);
 }
 
 export const metricCharts = (
@@ -287,23 +282,23 @@ function runSides(
 }
 
 /** The questions of several runs, starting with those on which runs disagree. */
-function questionsHtml(
+function questionsContent(
   runs: readonly ComparedRun[],
   find: ReturnType<typeof createQuestionFinder>,
-): string {
+): Content {
   const lookup = { find, key: createQuestionKey(runs) };
   const byRun = runs.map((run) => runSides(run, lookup));
   const keys = new Set(byRun.flatMap((sides) => [...sides.keys()]));
   const questions = [...keys]
     .map((key) => byRun.flatMap((sides) => sides.get(key) ?? []))
     .filter(({ length }) => length >= Math.min(2, runs.length));
-  if (questions.length === 0) return '';
+  if (questions.length === 0) return null;
   const isSplit = (sides: readonly Side[]): boolean =>
     new Set(sides.map(({ isCorrect }) => isCorrect)).size > 1;
   const shown = sort(questions, (sides) => Number(!isSplit(sides))).slice(0, MAX_QUESTIONS);
   const numSplit = questions.filter(isSplit).length;
   const intro = `${questions.length} questions were asked in several runs; on ${numSplit} of them, some runs are right and others wrong. The first ${shown.length}:`;
-  return [markup('p', intro), ...shown.map(questionMarkup)].map(markupHtml).join('\n');
+  return [markup('p', intro), shown.map(questionMarkup)];
 }
 
 function questionMarkup(sides: readonly Side[]): Markup {

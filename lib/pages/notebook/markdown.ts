@@ -1,7 +1,7 @@
 /** Renders the Markdown of notebooks. */
 import MarkdownIt from 'markdown-it';
-import { escapeHtml } from '../../report/markup.js';
-import type { Heading } from '../page.js';
+import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
+import type { Heading } from '../sections.js';
 import { joinLines } from '../../notebook/nbformat.js';
 import { MIME, type MimeBundle } from '../../report/display.js';
 
@@ -11,16 +11,16 @@ export const PICTURES = [
   ...['png', 'jpeg', 'gif', 'webp', 'avif', 'bmp'].map((kind) => `image/${kind}`),
 ];
 
-export function pictureHtml(mime: string, text: string, alt = ''): string {
+export function picture(mime: string, text: string, alt = ''): Markup {
   const base64 = mime === MIME.svg ? Buffer.from(text).toString('base64') : text.trim();
-  return `<img alt="${escapeHtml(alt)}" src="data:${mime};base64,${escapeHtml(base64)}">`;
+  return markup('img', { alt, src: `data:${mime};base64,${base64}` });
 }
 
 /** Pictures of a Markdown cell by name, then by MIME type. */
 type Attachments = Readonly<Record<string, MimeBundle>>;
 
 export interface MarkdownRenderer {
-  render: (markdown: string, attachments?: Attachments) => string;
+  render: (markdown: string, attachments?: Attachments) => Content;
   /** The headings rendered so far, in order. */
   headings: Heading[];
 }
@@ -57,18 +57,17 @@ export function createMarkdown(): MarkdownRenderer {
     { alt: ['paragraph'] },
   );
   // A page loads nothing: pictures from elsewhere become their alternative text.
-  markdown.renderer.rules.image = (tokens, i, _, env) => {
-    const { content } = tokens[i];
-    const { attachments = {} } = env as { attachments?: Attachments };
-    const source = String(tokens[i].attrGet('src'));
-    if (source.startsWith('data:'))
-      return `<img alt="${escapeHtml(content)}" src="${escapeHtml(source)}">`;
+  const image = (alt: string, source: string, attachments: Attachments = {}): Content => {
+    if (source.startsWith('data:')) return markup('img', { alt, src: source });
     const name = /^attachment:(.*)$/.exec(source)?.[1] ?? '';
     const file = markdown.utils.lib.mdurl.decode(name);
     const bundle = Object.hasOwn(attachments, file) ? attachments[file] : {};
     const mime = PICTURES.find((known) => known in bundle);
-    if (!mime) return escapeHtml(content || source);
-    return pictureHtml(mime, joinLines(bundle[mime] as string | string[]), content);
+    return mime ? picture(mime, joinLines(bundle[mime] as string | string[]), alt) : alt || source;
+  };
+  markdown.renderer.rules.image = (tokens, i, _, env) => {
+    const { attachments } = env as { attachments?: Attachments };
+    return markupHtml(image(tokens[i].content, String(tokens[i].attrGet('src')), attachments));
   };
   markdown.core.ruler.push('heading-ids', ({ tokens }) => {
     tokens.forEach((token, i) => {
@@ -80,7 +79,10 @@ export function createMarkdown(): MarkdownRenderer {
       headings.push({ level: Number(token.tag.slice(1)), text, id });
     });
   });
-  return { headings, render: (text, attachments) => markdown.render(text, { attachments }) };
+  return {
+    headings,
+    render: (text, attachments) => trustedHtml(markdown.render(text, { attachments })),
+  };
 }
 
 const MATH =

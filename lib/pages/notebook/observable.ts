@@ -4,7 +4,7 @@
  * data (`data1`), so that other cells can use it. The TypeScript, which needs Node, is
  * only shown.
  */
-import { escapeHtml } from '../../report/markup.js';
+import { markup, markupHtml, trustedHtml, type Content } from '../../report/markup.js';
 import { joinLines, type Cell, type CellOutput, type Notebook } from '../../notebook/nbformat.js';
 import type { VegaLiteSpec } from '../../report/charts/spec.js';
 import { MIME, type MimeBundle } from '../../report/display.js';
@@ -26,21 +26,18 @@ export function observableHtml(notebook: Notebook): string {
     /^# +(.+)$/m.exec(notebook.cells.map(({ source }) => joinLines(source)).join('\n')) ?? [];
   const scripts = cells.map(({ type, source }, i) => {
     const indented = source.replace(/^(?=.)/gm, '    ').replace(/<(?=\\*\/script[\s>])/gi, '<\\');
-    return `  <script id="${i + 1}" type="${type}">\n${indented}\n  </script>`;
+    return ['\n  ', markup('script', { id: i + 1, type }, trustedHtml(`\n${indented}\n  `))];
   });
-  return [
-    '<!doctype html>',
-    '<notebook theme="air">',
-    `  <title>${escapeHtml(title)}</title>`,
-    ...scripts,
-    '</notebook>\n',
-  ].join('\n');
+  const parts = ['\n  ', markup('title', title), scripts, '\n'];
+  return `<!doctype html>\n${markupHtml(markup('notebook', { theme: 'air' }, parts))}\n`;
 }
 
 /** Escapes what a cell there would interpolate or unescape. */
-const html = (source: string): ObservableCell => ({
+const html = (content: Content): ObservableCell => ({
   type: 'text/html',
-  source: source.replace(/\$(?=\{)/g, '&#36;').replaceAll('\\', '&#92;'),
+  source: markupHtml(content)
+    .replace(/\$(?=\{)/g, '&#36;')
+    .replaceAll('\\', '&#92;'),
 });
 
 function toCells(cell: Cell, charts: { count: number }): ObservableCell[] {
@@ -48,21 +45,21 @@ function toCells(cell: Cell, charts: { count: number }): ObservableCell[] {
   if (source.trim() === '') return [];
   if (cell.cell_type === 'markdown')
     return [{ type: 'text/markdown', source: source.replace(/\$(?=\{)/g, '\\$') }];
-  if (cell.cell_type !== 'code') return [html(`<pre>${escapeHtml(source)}</pre>`)];
-  const code = `<details><summary>Code</summary><pre><code class="language-typescript">${escapeHtml(source)}</code></pre></details>`;
+  if (cell.cell_type !== 'code') return [html(markup('pre', source))];
+  const shown = markup('pre', markup('code.language-typescript', source));
+  const code = markup('details', markup('summary', 'Code'), shown);
   return [...cell.outputs.flatMap((output) => outputCells(output, charts)), html(code)];
 }
 
 function outputCells(output: CellOutput, charts: { count: number }): ObservableCell[] {
-  if (output.output_type === 'stream')
-    return [html(`<pre>${escapeHtml(joinLines(output.text))}</pre>`)];
+  if (output.output_type === 'stream') return [html(markup('pre', joinLines(output.text)))];
   if (output.output_type === 'error')
-    return [html(`<pre>${escapeHtml(`${output.ename}: ${output.evalue}`)}</pre>`)];
+    return [html(markup('pre', `${output.ename}: ${output.evalue}`))];
   const data: MimeBundle = output.data;
   const text = (mime: string): string => joinLines((data[mime] ?? '') as string | string[]);
   if (MIME.vegaLite in data) return chartCells(data[MIME.vegaLite] as VegaLiteSpec, ++charts.count);
   const drawn = text(MIME.html) || text(MIME.svg);
-  return [html(drawn || `<pre>${escapeHtml(text(MIME.text))}</pre>`)];
+  return [html(drawn ? trustedHtml(drawn) : markup('pre', text(MIME.text)))];
 }
 
 /** The data of a chart under a name, then the chart with the current Vega-Lite. */

@@ -2,8 +2,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 import { describeFaults, printExactJson } from '../../io/json.js';
-import { escapeHtml } from '../../report/markup.js';
-import { bundleScript, layoutHtml, pageHtml, PROVENANCE, provenanceHtml } from '../page.js';
+import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
+import { bundleScript, pageHtml } from '../page.js';
+import { CITATION, citationSection, layout, PROVENANCE, provenanceSection } from '../sections.js';
 import { TRANSCRIPT_STYLE } from '../../report/styles.js';
 import type { TableCells } from '../../report/table-formats.js';
 import {
@@ -16,11 +17,10 @@ import {
   type Notebook,
 } from '../../notebook/nbformat.js';
 import { valuesUnder, wrapSpec, type VegaLiteSpec } from '../../report/charts/spec.js';
-import { CITATION, citationHtml } from '../citation.js';
 import { MIME, type MimeBundle } from '../../report/display.js';
 import { isPlainHtml, isPlainSvg } from './plain.js';
-import { createMarkdown, pictureHtml, PICTURES, type MarkdownRenderer } from './markdown.js';
-import { chartHtml, tableFigureHtml } from '../figures.js';
+import { createMarkdown, picture, PICTURES, type MarkdownRenderer } from './markdown.js';
+import { chartFigure, tableFigure, vegaDrawing } from '../figures.js';
 import { setupText, type About } from '../../report/result.js';
 import type { Artefact } from '../../report/publication.js';
 import { ChartError, loadVega } from '../../report/charts/render.js';
@@ -71,18 +71,18 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
     : [];
   const shown = notebook.cells.filter((cell) => !setup.includes(cell as CodeCell));
   const openingHtml = opening ? joinLines(opening.data[MIME.html] as string | string[]) : '';
-  const header = isPlainHtml(openingHtml) ? openingHtml : cellOutputHtml(openingHtml);
-  const content = sectionsHtml(shown, rendering).replace('</h1>', () => `</h1>\n${header}`);
+  const header = isPlainHtml(openingHtml) ? openingHtml : markupHtml(cellOutput(openingHtml));
+  const sections = markupHtml(sectionsMarkup(shown, rendering));
+  const content = sections.replace('</h1>', () => `</h1>${header}`);
   const { headings } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
-  const commit = about?.provenance.commit;
   const main = [
-    content,
-    about ? provenanceHtml(about.provenance, { intro: setupText(about) }) : '',
-    ...setup.map((cell) => codeCellHtml(cell, rendering)),
-    citationHtml(title, typeof commit === 'string' ? commit : undefined),
-  ].join('\n');
-  const body = layoutHtml([...headings, ...(about ? [PROVENANCE] : []), CITATION], main);
+    trustedHtml(content),
+    about && provenanceSection(about.provenance, { intro: setupText(about) }),
+    setup.map((cell) => codeCellMarkup(cell, rendering)),
+    citationSection(title, about?.provenance.commit),
+  ];
+  const body = layout([...headings, ...(about ? [PROVENANCE] : []), CITATION], main);
   const scripts = [await browserScript('report')];
   const laterScript = rendering.numCharts > 0 ? await browserScript('report-charts') : '';
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
@@ -152,47 +152,48 @@ const hasOutputBesidesResults = (cell: Cell): boolean =>
   isCode(cell) && cell.outputs.some((output) => !isOpening(output));
 
 /** The cells by section, folded behind its heading if its first cell is tagged so. */
-function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
-  const sections: { isFolded: boolean; parts: string[] }[] = [{ isFolded: false, parts: [] }];
+function sectionsMarkup(cells: readonly Cell[], rendering: Rendering): Content {
+  const sections: { isFolded: boolean; parts: Content[] }[] = [{ isFolded: false, parts: [] }];
   for (const cell of cells) {
     const isHeading = cell.cell_type === 'markdown' && /^#{1,3} /.test(joinLines(cell.source));
     if (isHeading) rendering.hasChart = false;
     if (isHeading && !joinLines(cell.source).startsWith('###'))
       sections.push({ isFolded: cell.metadata.tags?.includes(FOLDED) ?? false, parts: [] });
-    sections.at(-1)!.parts.push(cellHtml(cell, rendering));
+    sections.at(-1)!.parts.push(cellMarkup(cell, rendering));
   }
-  return sections
-    .map(({ isFolded, parts }) => {
-      const html = parts.join('\n');
-      if (!isFolded) return html;
-      const [heading] = /^<h2.*?<\/h2>/s.exec(html) ?? [''];
-      return `<details class="section"><summary>${heading}</summary>${html.slice(heading.length)}</details>`;
-    })
-    .join('\n');
+  return sections.map(({ isFolded, parts }) => {
+    if (!isFolded) return parts;
+    const html = markupHtml(parts);
+    const [heading] = /^<h2.*?<\/h2>/s.exec(html) ?? [''];
+    const summary = markup('summary', trustedHtml(heading));
+    return markup('details.section', summary, trustedHtml(html.slice(heading.length)));
+  });
 }
 
-function cellHtml(cell: Cell, rendering: Rendering): string {
+function cellMarkup(cell: Cell, rendering: Rendering): Content {
   if (cell.cell_type === 'markdown')
     return rendering.markdown.render(joinLines(cell.source), cell.attachments);
   return cell.cell_type === 'code'
-    ? codeCellHtml(cell, rendering)
-    : rawCellHtml(joinLines(cell.source), cell.metadata, rendering);
+    ? codeCellMarkup(cell, rendering)
+    : rawCellMarkup(joinLines(cell.source), cell.metadata, rendering);
 }
 
 /** A raw cell has the format in its metadata, by default plain text. */
-function rawCellHtml(source: string, metadata: Cell['metadata'], rendering: Rendering): string {
+function rawCellMarkup(source: string, metadata: Cell['metadata'], rendering: Rendering): Content {
   const format = metadata.raw_mimetype ?? metadata.format;
-  return MIME_TYPES.get(String(format))?.(source, rendering) ?? preHtml(source);
+  return MIME_TYPES.get(String(format))?.(source, rendering) ?? pre(source);
 }
 
-function codeCellHtml(cell: CodeCell, rendering: Rendering): string {
-  const source = escapeHtml(joinLines(cell.source));
-  const code = `<details class="code"><summary>Code</summary><pre><code>${source}</code></pre></details>`;
+function codeCellMarkup(cell: CodeCell, rendering: Rendering): Markup {
+  const source = joinLines(cell.source);
+  const code = markup('pre', markup('code', source));
   const names = outputNames(cell);
-  const outputs = cell.outputs.map((output, i) => outputHtml(output, names[i], rendering));
-  const parts = [...outputs, ...(source.trim() === '' ? [] : [code])];
-  const anchor = cell.id ? ` id="${escapeHtml(cellAnchor(cell.id))}"` : '';
-  return `<div class="cell"${anchor}>\n${parts.join('\n')}\n</div>`;
+  return markup(
+    'div.cell',
+    { id: cell.id && cellAnchor(cell.id) },
+    cell.outputs.map((output, i) => outputMarkup(output, names[i], rendering)),
+    source.trim() !== '' && markup('details.code', markup('summary', 'Code'), code),
+  );
 }
 
 /** Names of exported files: the cell's id, with a number if it shows several figures. */
@@ -242,31 +243,31 @@ function terminalText(text: string): string {
   return shown.split('\n').map(overwrite).join('\n');
 }
 
-const preHtml = (text: string, style = ''): string =>
-  `<pre${style && ` class="${style}"`}>${escapeHtml(terminalText(text))}</pre>`;
+const pre = (text: string, style?: string): Markup =>
+  markup('pre', { class: style }, terminalText(text));
 
-function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
+function outputMarkup(output: CellOutput, name: string, rendering: Rendering): Content {
   if (output.output_type === 'stream')
-    return preHtml(joinLines(output.text), output.name === 'stderr' ? 'stderr' : 'stdout');
+    return pre(joinLines(output.text), output.name === 'stderr' ? 'stderr' : 'stdout');
   if (output.output_type === 'error')
-    return preHtml(output.traceback.join('\n') || `${output.ename}: ${output.evalue}`, 'stderr');
-  return isOpening(output) ? '' : bundleHtml(output.data, name, rendering);
+    return pre(output.traceback.join('\n') || `${output.ename}: ${output.evalue}`, 'stderr');
+  return isOpening(output) ? null : bundleMarkup(output.data, name, rendering);
 }
 
 /** The richest representation that a page supports, or why it is not shown. */
-function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): string {
+function bundleMarkup(data: MimeBundle, name: string, rendering: Rendering): Content {
   try {
-    return richestHtml(data, name, rendering);
+    return richestMarkup(data, name, rendering);
   } catch (error) {
     const types = Object.keys(data).join(', ');
     const reason = error instanceof z.ZodError ? describeFaults(error) : (error as Error).message;
-    const picture = PICTURES.find((mime) => mime in data);
-    const shown = picture && pictureHtml(picture, joinLines(data[picture] as string | string[]));
-    return preHtml(`This output (${types}) is not shown: ${reason}`) + (shown ?? '');
+    const mime = PICTURES.find((one) => one in data);
+    const shown = mime && picture(mime, joinLines(data[mime] as string | string[]));
+    return [pre(`This output (${types}) is not shown: ${reason}`), shown];
   }
 }
 
-function richestHtml(data: MimeBundle, name: string, rendering: Rendering): string {
+function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Content {
   const text = (mime: string): string | undefined =>
     mime in data ? joinLines(data[mime] as string | string[]) : undefined;
   const vegaLite = findVegaLite(data);
@@ -276,22 +277,22 @@ function richestHtml(data: MimeBundle, name: string, rendering: Rendering): stri
     const still = rendering.stills.get(data);
     if (still instanceof Error) throw still;
     const svg = still ?? text(MIME.svg) ?? '';
-    // A foreign picture may contain anything, even a redirect of the page.
-    const drawing = svg === '' || isPlainSvg(svg) ? svg : pictureHtml(MIME.svg, svg);
     const id = `chart-${rendering.numCharts + 1}`;
-    const html = chartHtml({ id, name, spec, svg: drawing, isStill: still !== undefined });
+    // A foreign picture may contain anything, even a redirect of the page.
+    const drawing = svg === '' || isPlainSvg(svg) ? vegaDrawing(svg, id) : picture(MIME.svg, svg);
+    const figure = chartFigure({ id, name, spec, drawing, isStill: still !== undefined });
     rendering.hasChart = true;
     rendering.numCharts++;
-    return html;
+    return figure;
   }
   if (MIME.table in data) {
     const cells = cellsSchema.parse(data[MIME.table]);
-    return tableFigureHtml(cells, name, rendering.hasChart || cells.rows.length > MAX_OPEN_ROWS);
+    return tableFigure(cells, name, rendering.hasChart || cells.rows.length > MAX_OPEN_ROWS);
   }
   const isBlank = drawsElsewhere(text(MIME.html) ?? '');
   if (isBlank && !PICTURES.some((mime) => mime in data)) {
     const note = `This output (${Object.keys(data).join(', ')}) needs scripts or other pages, which are not loaded here.`;
-    return preHtml([note, text(MIME.text) ?? ''].join('\n').trim());
+    return pre([note, text(MIME.text) ?? ''].join('\n').trim());
   }
   for (const [mime, render] of MIME_TYPES)
     if (mime in data && !(isBlank && mime === MIME.html))
@@ -301,8 +302,8 @@ function richestHtml(data: MimeBundle, name: string, rendering: Rendering): stri
   const plain = [MIME.text, ...Object.keys(data).filter((mime) => mime.startsWith('text/'))];
   const mime = [json[0], ...plain, ...json].find((type) => type in data);
   if (mime !== undefined)
-    return preHtml(isJsonMime(mime) ? printExactJson(data[mime], 2) : text(mime)!);
-  return preHtml(`An output of ${Object.keys(data).join(', ') || 'no type'} is not shown here.`);
+    return pre(isJsonMime(mime) ? printExactJson(data[mime], 2) : text(mime)!);
+  return pre(`An output of ${Object.keys(data).join(', ') || 'no type'} is not shown here.`);
 }
 
 /** Whether HTML shows nothing by itself, such as Plotly's. */
@@ -327,17 +328,14 @@ const cellsSchema: z.ZodType<TableCells> = z.object({
 });
 
 /** Renders an output; `alt` is its text. */
-type Renderer = (text: string, rendering: Rendering, alt?: string) => string;
+type Renderer = (text: string, rendering: Rendering, alt?: string) => Content;
 
 /** The types that a page shows, richest first; any other is shown as text, or named. */
 const MIME_TYPES = new Map<string, Renderer>([
-  [MIME.html, (html) => cellOutputHtml(html)],
-  ...PICTURES.map((mime): [string, Renderer] => [
-    mime,
-    (text, _, alt) => pictureHtml(mime, text, alt),
-  ]),
+  [MIME.html, (html) => cellOutput(html)],
+  ...PICTURES.map((mime): [string, Renderer] => [mime, (text, _, alt) => picture(mime, text, alt)]),
   ['text/markdown', (text, { markdown }) => markdown.render(text)],
-  ['text/latex', (text) => preHtml(text)],
+  ['text/latex', (text) => pre(text)],
 ]);
 
 const aboutSchema = z.looseObject({
@@ -371,8 +369,9 @@ export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
 const TRANSCRIPT_HEAD = `<style>${TRANSCRIPT_STYLE}</style>`;
 
 /** HTML of a cell in a page: harmless HTML unchanged, other HTML in a sandboxed frame. */
-export function cellOutputHtml(html: string): string {
+export function cellOutput(html: string): Markup {
   const content = html.startsWith(TRANSCRIPT_HEAD) ? html.slice(TRANSCRIPT_HEAD.length) : html;
-  if (isPlainHtml(content)) return `<div class="scroll">${content}</div>`;
-  return `<iframe sandbox title="Output of a cell" width="100%" height="360" srcdoc="${escapeHtml(html)}"></iframe>`;
+  if (isPlainHtml(content)) return markup('div.scroll', trustedHtml(content));
+  const size = { width: '100%', height: 360 };
+  return markup('iframe', { sandbox: true, title: 'Output of a cell', ...size, srcdoc: html });
 }

@@ -6,6 +6,7 @@ import { writeFileSafely } from '../../io/files.js';
 import { runNotebook, type RunOptions } from '../../notebook/runner.js';
 import { storeOutputs } from '../../notebook/stored-outputs.js';
 import { notebookFigures, reportHtml } from './page.js';
+import type { Content } from '../../report/markup.js';
 import type { Artefact } from '../../report/publication.js';
 import type { ExperimentResult } from '../../experiments/experiment.js';
 import { EXPERIMENTS } from '../../experiments/list.js';
@@ -17,8 +18,8 @@ export interface PageInfo {
   name: string;
   title: string;
   description: string;
-  /** HTML of a small picture for the index. */
-  picture?: string;
+  /** A small picture for the index. */
+  picture?: Content;
 }
 
 /** Stored next to a report's page, for the index and `parallelsearch export`. */

@@ -1,10 +1,11 @@
 /** The playground: policies, passages and rollout in one HTML file. */
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { bundleScript, layoutHtml, packedElement, pageHtml } from '../page.js';
+import { markup, type Content } from '../../report/markup.js';
+import { bundleScript, packedElement, pageHtml } from '../page.js';
 import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../report/styles.js';
 import { writeFileSafely } from '../../io/files.js';
-import { citationHtml } from '../citation.js';
+import { citationSection, layout } from '../sections.js';
 import { readPlayground, type CustomParts } from './contents.js';
 import { WORKER_FILE } from './setup.js';
 
@@ -14,7 +15,7 @@ const POLICY = { 'script-src': "'wasm-unsafe-eval'", 'worker-src': 'blob:' };
 const WAITING =
   'The sub-queries of a turn are retrieved together: the slower the retriever, the more parallel search saves.';
 const TOKENS =
-  'Point at a token, or use the arrow keys within a turn, to see its probability; a wavy line marks tokens below 90&nbsp;%.';
+  'Point at a token, or use the arrow keys within a turn, to see its probability; a wavy line marks tokens below 90 %.';
 
 /** The playground of the committed policies, as listed in the index. */
 export const PLAYGROUND = {
@@ -26,7 +27,13 @@ export const PLAYGROUND = {
 
 const COMMITTED = {
   ...PLAYGROUND,
-  introduction: `Two small policies answer the same question. <strong>ParallelSearch</strong> may send several sub-queries per turn, <strong>Search-R1</strong> sends one. ${WAITING}`,
+  introduction: [
+    'Two small policies answer the same question. ',
+    markup('strong', 'ParallelSearch'),
+    ' may send several sub-queries per turn, ',
+    markup('strong', 'Search-R1'),
+    ` sends one. ${WAITING}`,
+  ] as Content,
   usage: `Pick a question, or type one about the small world: the policies know no other kind of question. ${TOKENS} Select another checkpoint to see what training changed, and when.`,
   models:
     'The policies are transformers with about a million parameters; the retriever is BM25 over the small world. The questions are those of the reports, and none was used in training.',
@@ -40,9 +47,16 @@ const CUSTOM = {
   models: '',
 };
 
-const DETAILS = `
-<p>Nothing is loaded from a network. Rollout, transformer, tokenizer and BM25 are the same code as in training and evaluation; with WebAssembly, tokens are the same as in Node. Answers are greedy. The retrieval delay and the generation speed are simulated; all other times are measured.</p>
-<p>The page contains TensorFlow.js and Tokenizers.js (Apache-2.0) and zod (MIT).</p>`;
+const DETAILS = [
+  'Nothing is loaded from a network. Rollout, transformer, tokenizer and BM25 are the same code as in training and evaluation; with WebAssembly, tokens are the same as in Node. Answers are greedy. The retrieval delay and the generation speed are simulated; all other times are measured.',
+  'The page contains TensorFlow.js and Tokenizers.js (Apache-2.0) and zod (MIT).',
+];
+
+const NEEDS = [
+  'The playground needs JavaScript, WebAssembly and ',
+  markup('code', 'DecompressionStream'),
+  ' (any browser since 2023).',
+];
 
 export interface ExportPlaygroundOptions extends CustomParts {
   outDir: string;
@@ -66,16 +80,20 @@ export async function exportPlayground({
   const worker = bundleScript(new URL('./browser/worker.js', import.meta.url));
   const files = await readPlayground(checkpoints, custom);
   files.set(WORKER_FILE, await worker);
+  const loading = 'Unpacking policies and passages …';
   const main = [
-    `<h1>${texts.title}</h1><p>${texts.introduction}</p>`,
-    '<noscript><p>The playground needs JavaScript, WebAssembly and <code>DecompressionStream</code> (any browser since 2023).</p></noscript>',
-    '<div id="playground" hidden><p role="status">Unpacking policies and passages …</p></div>',
-    `<h2>How to use it</h2><p>${texts.usage}</p>`,
-    `<h2>What runs here</h2>${texts.models && `<p>${texts.models}</p>`}${DETAILS}`,
-    citationHtml(texts.title),
-  ].join('\n');
+    markup('h1', texts.title),
+    markup('p', texts.introduction),
+    markup('noscript', markup('p', NEEDS)),
+    markup('div', { id: 'playground', hidden: true }, markup('p', { role: 'status' }, loading)),
+    markup('h2', 'How to use it'),
+    markup('p', texts.usage),
+    markup('h2', 'What runs here'),
+    [texts.models, ...DETAILS].filter(Boolean).map((text) => markup('p', text)),
+    citationSection(texts.title),
+  ];
   const packed = [...files].map(([name, content]) => packedElement(name, content));
-  const body = [layoutHtml([], main), ...packed].join('\n');
+  const body = [layout([], main), packed];
   const html = pageHtml({
     title: texts.title,
     description: texts.description,

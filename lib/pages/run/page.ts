@@ -1,26 +1,19 @@
 /** The page of a training run, live or as a report. */
 import path from 'node:path';
 import { mean, sum } from 'd3-array';
-import { markup, markupHtml } from '../../report/markup.js';
-import { PROVENANCE, provenanceHtml } from '../page.js';
+import { markup, type Content, type Markup } from '../../report/markup.js';
 import { writeFileSafely } from '../../io/files.js';
 import { configDifferences, trainerSettings, type TrainConfig } from '../../training/config.js';
-import { CITATION, citationHtml } from '../citation.js';
-import { tableFigureHtml } from '../figures.js';
+import { tableFigure } from '../figures.js';
+import { CITATION, citationSection, PROVENANCE, provenanceSection } from '../sections.js';
 import { figureText } from '../../report/text.js';
 import { metricInfo, valueTitle } from '../../report/titles.js';
 import { parseModelName } from '../../training/models.js';
 import { resolveGuards, isAlarming, type Guard } from '../../training/guards.js';
 import type { RunDescription } from '../../training/run.js';
-import {
-  curvesHtml,
-  liveHtml,
-  sectionHtml,
-  sectionsPage,
-  steppedRolloutsHtml,
-  type Curve,
-  type CurvesChart,
-} from '../parts.js';
+import { curveCharts, type Curve, type CurvesChart } from './curves.js';
+import { liveMarkup, sectionMarkup, sectionsPage } from './frame.js';
+import { rolloutSlider } from './rollouts.js';
 import { readRun, type RunState, type StepMetrics } from './folder.js';
 import {
   findReference,
@@ -57,34 +50,31 @@ export async function runPageHtml(
   const { method, model, seed } = run.config;
   const on = run.data ? ` on ${path.basename(run.data)}` : '';
   const title = `Training: ${valueTitle('method', method)} from ${path.basename(model)}${on}, seed ${seed}`;
-  const { commit } = run.provenance;
   const main = [
-    sectionHtml({ ...CONFIGURATION, html: configurationHtml(run) }),
-    await runContentHtml(run, state, live),
-    provenanceHtml(run.provenance),
-    citationHtml(title, typeof commit === 'string' ? commit : undefined),
+    sectionMarkup({ ...CONFIGURATION, content: configuration(run) }),
+    await runContent(run, state, live),
+    provenanceSection(run.provenance),
+    citationSection(title, run.provenance.commit),
   ];
   return sectionsPage({
     title,
     description: 'Configuration, curves, guards and rollouts of a training run.',
     headings: [CONFIGURATION, ...SECTIONS, PROVENANCE, CITATION],
-    main: main.join('\n'),
+    main,
     isLive: live.isLive,
   });
 }
 
 /** The settings that differ from the preset, then data, model and machine. */
-function configurationHtml({ config, preset, data, provenance }: RunDescription): string {
+function configuration({ config, preset, data, provenance }: RunDescription): Content {
   const { method, model, trainer } = config;
   const differences = preset && configDifferences(config, preset);
   const rows = (differences ?? []).map(({ name, value, preset }) => [name, value, preset]);
   const caption = `Settings that differ from the preset of ${method}.`;
   const table =
     rows.length > 0
-      ? tableFigureHtml({ caption, columns: ['Setting', 'Here', 'Preset'], rows }, 'settings')
-      : preset
-        ? '<p>All settings are the preset’s.</p>'
-        : '';
+      ? tableFigure({ caption, columns: ['Setting', 'Here', 'Preset'], rows }, 'settings')
+      : preset && markup('p', 'All settings are the preset’s.');
   const { steps, questionsPerStep, groupSize } = trainerSettings(config);
   const facts = {
     Data: data ? path.basename(data) : parseModelName(model) ? 'the small world' : undefined,
@@ -100,15 +90,15 @@ function configurationHtml({ config, preset, data, provenance }: RunDescription)
     markup('summary', 'Whole configuration'),
     markup('pre', JSON.stringify(config, null, 2)),
   );
-  return table + [markup('dl.provenance', list), whole].map(markupHtml).join('');
+  return [table, markup('dl.provenance', list), whole];
 }
 
 /** The part of the page that changes. */
-export async function runContentHtml(
+export async function runContent(
   { config, data }: RunDescription,
   state: RunState,
   { isLive = false, query = '' }: LiveOptions = {},
-): Promise<string> {
+): Promise<Markup> {
   const { steps, rollouts, version } = state;
   const place = { model: config.model, data: data && path.basename(data) };
   const expectation = await findReference({ config, data }, steps);
@@ -116,15 +106,15 @@ export async function runContentHtml(
   const charts = runCharts(steps, { ...place, bands: bandsFor(expectation, config) });
   const contents =
     steps.length === 0
-      ? SECTIONS.map(() => '<p>No step finished yet.</p>')
+      ? SECTIONS.map(() => markup('p', 'No step finished yet.'))
       : [
-          expectationHtml(expectation, config, steps) + (await curvesHtml(charts)),
-          guardsHtml(steps, config),
-          steppedRolloutsHtml([{ name: 'this run', rollouts, ...(isLive && { live }) }]),
+          [expectationContent(expectation, config, steps), await curveCharts(charts)],
+          guardsContent(steps, config),
+          rolloutSlider([{ name: 'this run', rollouts, ...(isLive && { live }) }]),
         ];
-  return liveHtml({ version, source: `content?${query}` }, [
-    `<p id="progress">${progressText(config, steps)}</p>`,
-    ...SECTIONS.map((section, i) => sectionHtml({ ...section, html: contents[i] })),
+  return liveMarkup({ version, source: `content?${query}` }, [
+    markup('p', { id: 'progress' }, progressText(config, steps)),
+    SECTIONS.map((section, i) => sectionMarkup({ ...section, content: contents[i] })),
   ]);
 }
 
@@ -156,12 +146,12 @@ const EXPECTED_METRICS = [
 ];
 
 /** Explains the bands with figures to compare the run with, or why there are none. */
-function expectationHtml(
+function expectationContent(
   { reference, reason }: Expectation,
   { method, model }: TrainConfig,
   steps: readonly StepMetrics[],
-): string {
-  if (!reference) return reason ? markupHtml(markup('p', reason)) : '';
+): Content {
+  if (!reference) return reason && markup('p', reason);
   const { numRuns, bands } = reference;
   const intro = `Shaded: what to expect. In ${numRuns} recorded runs of ${valueTitle('method', method)} from ${initialModelKind(model)} models, 80\u00a0% of the values around a step lay in the band; the thin line is their median. A healthy run leaves the band now and then but does not stay outside.`;
   const rows = EXPECTED_METRICS.map((metric) => {
@@ -177,14 +167,11 @@ function expectationHtml(
   });
   const columns = ['Metric', ...MILESTONES.map((milestone) => `After ${milestone} steps`)];
   const caption = 'What to expect: median, and 10th to 90th percentile, of recorded runs.';
-  return (
-    markupHtml(markup('p', intro)) +
-    tableFigureHtml({ caption, columns, rows }, 'expectation', true)
-  );
+  return [markup('p', intro), tableFigure({ caption, columns, rows }, 'expectation', true)];
 }
 
 /** Every guard with its latest value and number of alarms; folded while none fired. */
-function guardsHtml(steps: readonly StepMetrics[], config: TrainConfig): string {
+function guardsContent(steps: readonly StepMetrics[], config: TrainConfig): Content {
   const newest = steps.at(-1)!;
   const rings = (guard: Guard, { metrics }: StepMetrics): boolean =>
     guard.metric in metrics && isAlarming(guard, metrics[guard.metric]);
@@ -208,8 +195,7 @@ function guardsHtml(steps: readonly StepMetrics[], config: TrainConfig): string 
       ? markup('p.calm', calm)
       : markup('p.alarm', `Alarm: ${ringing.map(({ advice }) => advice).join('; ')}.`);
   const caption = `Guards at step ${newest.step}.`;
-  const isFolded = total === 0;
-  return markupHtml(verdict) + tableFigureHtml({ caption, columns, rows }, 'guards', isFolded);
+  return [verdict, tableFigure({ caption, columns, rows }, 'guards', total === 0)];
 }
 
 function runCharts(

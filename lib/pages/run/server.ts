@@ -1,10 +1,11 @@
 /** Serves the page of a run during training, to this machine only. */
 import { serveLocally, type LocalServer, type ServedRequest } from '../../io/local-server.js';
 import { serve, startWorker, type Worker } from '../../io/processes.js';
+import { markupHtml } from '../../report/markup.js';
 import type { RunDescription } from '../../training/run.js';
-import { rolloutsHtml } from '../parts.js';
 import { readRollouts, readRun, runVersion } from './folder.js';
-import { runContentHtml, runPageHtml } from './page.js';
+import { runContent, runPageHtml } from './page.js';
+import { stepRollouts } from './rollouts.js';
 
 export interface WatchOptions extends RunDescription {
   /** The run's folder, which need not exist yet. */
@@ -53,18 +54,18 @@ async function respond(
 }
 
 /** The content of a run's page, unless the reader has it. */
-export const runContent =
+export const contentRoute =
   (run: RunDescription, folder: string, requests = ''): Route =>
   async (query) =>
     query.get('version') === (await runVersion(folder))
       ? null
-      : runContentHtml(run, await readRun(folder), { isLive: true, query: requests });
+      : markupHtml(await runContent(run, await readRun(folder), { isLive: true, query: requests }));
 
-export const stepRollouts =
+export const rolloutsRoute =
   (folder: string): Route =>
   async (query) => {
     const step = Number(query.get('step'));
-    return rolloutsHtml((await readRollouts(folder, [step])).get(step) ?? []);
+    return markupHtml(stepRollouts((await readRollouts(folder, [step])).get(step) ?? []));
   };
 
 export const startWatchServer = ({
@@ -74,8 +75,8 @@ export const startWatchServer = ({
 }: WatchOptions): Promise<LocalServer> =>
   servePages(port, {
     '/': async () => runPageHtml(run, await readRun(folder), { isLive: true }),
-    '/content': runContent(run, folder),
-    '/rollouts': stepRollouts(folder),
+    '/content': contentRoute(run, folder),
+    '/rollouts': rolloutsRoute(folder),
   });
 
 /** Serves the page from a separate process, because training blocks this one. */

@@ -3,20 +3,16 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { sort, sum } from 'd3-array';
 import { sha256 } from '../../io/provenance.js';
-import { markup, markupHtml, type Markup } from '../../report/markup.js';
-import { inlineJson } from '../page.js';
+import { markup, type Content, type Markup } from '../../report/markup.js';
+import { scrollable } from '../figures.js';
+import { dataScript } from '../page.js';
 import { intervalText, figureText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';
 import { metricCharts } from '../compare/page.js';
 import { METRICS, finalFigure, readTraining, type ComparedRun } from '../compare/runs.js';
-import {
-  curvesHtml,
-  liveHtml,
-  sectionHtml,
-  sectionsPage,
-  steppedRolloutsHtml,
-  type SteppedRollouts,
-} from '../parts.js';
+import { curveCharts } from '../run/curves.js';
+import { liveMarkup, sectionMarkup, sectionsPage } from '../run/frame.js';
+import { rolloutSlider, type SteppedRollouts } from '../run/rollouts.js';
 import { readRollouts, runVersion, sampleSteps } from '../run/folder.js';
 import { countText } from '../../text/english.js';
 import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
@@ -74,13 +70,13 @@ export async function runsPageHtml(root: string, { isLive = false } = {}): Promi
     title,
     description: 'Final figures, settings, curves and rollouts of training runs.',
     headings: SECTIONS,
-    main: await runsContentHtml(root, { isLive }),
+    main: await runsContent(root, { isLive }),
     isLive,
   });
 }
 
 /** The part of the page that changes. */
-export async function runsContentHtml(root: string, { isLive = false } = {}): Promise<string> {
+export async function runsContent(root: string, { isLive = false } = {}): Promise<Markup> {
   const folders = findRuns(root);
   const version = await runsVersion(folders);
   const runs = await readRuns(folders);
@@ -93,16 +89,19 @@ export async function runsContentHtml(root: string, { isLive = false } = {}): Pr
   const numSteps = sum(runs, ({ steps }) => steps.length);
   const numPoints = Math.max(MIN_POINTS, Math.min(MAX_POINTS, CHART_POINTS / runs.length));
   const contents = [
-    runsTableHtml(runs, names, isLive),
-    await curvesHtml(metricCharts(runs, { ...place, highlight: names }), numPoints),
-    `<div id="settings-table"></div><script type="application/json" id="settings-data">${inlineJson(
-      Object.fromEntries(runs.map(({ name, settings }) => [name, settings])),
-    )}</script>`,
-    steppedRolloutsHtml(await listRollouts(runs, isLive)),
+    runsTable(runs, names, isLive),
+    await curveCharts(metricCharts(runs, { ...place, highlight: names }), numPoints),
+    [
+      markup('div', { id: 'settings-table' }),
+      dataScript(Object.fromEntries(runs.map(({ name, settings }) => [name, settings])), {
+        id: 'settings-data',
+      }),
+    ],
+    rolloutSlider(await listRollouts(runs, isLive)),
   ];
-  return liveHtml({ version }, [
-    `<p id="progress">${runs.length} runs, ${countText(numSteps)} steps.</p>`,
-    ...SECTIONS.map((section, i) => sectionHtml({ ...section, html: contents[i] })),
+  return liveMarkup({ version }, [
+    markup('p', { id: 'progress' }, `${runs.length} runs, ${countText(numSteps)} steps.`),
+    SECTIONS.map((section, i) => sectionMarkup({ ...section, content: contents[i] })),
   ]);
 }
 
@@ -132,11 +131,11 @@ type Column = readonly [title: string, cell: (run: ListedRun) => Cell];
 /** Settings with a column if runs differ, by title; the caption has the others. */
 const COLUMNS = { method: 'Method', model: 'Model', data: 'Data', seed: 'Seed' };
 
-function runsTableHtml(
+function runsTable(
   runs: readonly ListedRun[],
   chosen: readonly string[],
   isLive: boolean,
-): string {
+): Content {
   const values = (name: string) => new Set(runs.map(({ settings }) => settings[name]));
   const setting = ([name, title]: [string, string]): Column => [
     title,
@@ -212,9 +211,9 @@ function runsTableHtml(
     markup('tbody', runs.map(row)),
   );
   const link = markup('a', { id: 'compare', href: 'compare' }, 'Compare the chosen runs');
-  const compare = isLive ? [markup('p', link, ' on their questions')] : [];
-  const scroll = { role: 'group', 'aria-label': 'Runs', tabindex: 0 };
-  return [markup('p', intro), markup('div.scroll.window', scroll, table), ...compare]
-    .map(markupHtml)
-    .join('');
+  return [
+    markup('p', intro),
+    scrollable('Runs', table, 'div.scroll.window'),
+    isLive && markup('p', link, ' on their questions'),
+  ];
 }

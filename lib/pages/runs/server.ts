@@ -1,18 +1,19 @@
 /** Serves the pages of a folder of runs, to this machine only. */
 import type { LocalServer } from '../../io/local-server.js';
 import { SITE_MARKS } from '../page.js';
+import { markup, markupHtml } from '../../report/markup.js';
 import { compareHtml, readComparison } from '../compare/page.js';
 import { readDescription, readRun } from '../run/folder.js';
 import { runPageHtml } from '../run/page.js';
-import { runContent, servePages, stepRollouts } from '../run/server.js';
-import { findRuns, runsContentHtml, runsPageHtml, runsVersion } from './page.js';
+import { contentRoute, rolloutsRoute, servePages } from '../run/server.js';
+import { findRuns, runsContent, runsPageHtml, runsVersion } from './page.js';
 
 /** Adds a link to the page of all runs. */
-const withNavigation = (html: string): string =>
-  html.replace(
-    SITE_MARKS[0],
-    `${SITE_MARKS[0]}<nav class="site" aria-label="Pages"><a href="./">All runs</a></nav>`,
-  );
+function withNavigation(html: string): string {
+  const link = markup('a', { href: './' }, 'All runs');
+  const bar = markupHtml(markup('nav.site', { 'aria-label': 'Pages' }, link));
+  return html.replace(SITE_MARKS[0], `${SITE_MARKS[0]}${bar}`);
+}
 
 /**
  * Starts listening on a port (0: a free one). Runs that start later are shown, too.
@@ -31,10 +32,10 @@ export async function startRunsServer(root: string, port = 0): Promise<LocalServ
     '/content': async (query) => {
       const run = find(query);
       const description = run && (await readDescription(run.folder));
-      if (run && description) return runContent(description, run.folder, run.requests)(query);
+      if (run && description) return contentRoute(description, run.folder, run.requests)(query);
       if (query.has('run')) return undefined;
       const isCurrent = query.get('version') === (await runsVersion(findRuns(root)));
-      return isCurrent ? null : runsContentHtml(root, { isLive: true });
+      return isCurrent ? null : markupHtml(await runsContent(root, { isLive: true }));
     },
     '/run': async (query) => {
       const run = find(query);
@@ -45,7 +46,7 @@ export async function startRunsServer(root: string, port = 0): Promise<LocalServ
     },
     '/rollouts': async (query) => {
       const run = find(query);
-      return run ? stepRollouts(run.folder)(query) : undefined;
+      return run ? rolloutsRoute(run.folder)(query) : undefined;
     },
     '/compare': async (query) => {
       const folders = findRuns(root);

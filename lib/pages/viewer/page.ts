@@ -1,9 +1,10 @@
 /** A page of recorded trajectories to filter, search, read and compare. */
 import { sum } from 'd3-array';
-import { escapeHtml } from '../../report/markup.js';
+import { markup, type Content } from '../../report/markup.js';
 import { bundleScript, packedElement, pageHtml } from '../page.js';
 import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../report/styles.js';
-import { tableHtml } from '../../report/table-formats.js';
+import { tableMarkup } from '../../report/table-formats.js';
+import { scrollable } from '../figures.js';
 import { writeFileSafely } from '../../io/files.js';
 import { decimalText, countText } from '../../text/english.js';
 import type { ViewerData } from './data.js';
@@ -13,8 +14,8 @@ export interface ViewerPage {
   data: ViewerData;
   /** One sentence about the trajectories. Default: their number. */
   description?: string;
-  /** HTML folded away above the list. */
-  about?: string;
+  /** Folded away above the list. */
+  about?: Content;
 }
 
 /** Maximum characters of text in a page: about half of V8's longest string. */
@@ -34,17 +35,23 @@ export async function viewerHtml({ title, data, about, ...page }: ViewerPage): P
       `Expected at most ${MAX_CHARACTERS / 1e6} million characters of text for a page, but got ${(length / 1e6).toFixed(0)} million. Pass fewer trajectories.`,
     );
   const count = countText(data.trajectories.length);
+  const folded = markup('summary', 'About these trajectories');
+  const loading = `Unpacking ${count} trajectories …`;
   const body = [
-    `<main id="trajectory" class="static"><h1>${escapeHtml(title)}</h1>`,
-    about
-      ? `<details id="about" class="about"><summary>About these trajectories</summary><div>${about}</div></details>`
-      : '',
-    `<noscript>${staticHtml(data)}</noscript></main>`,
-    '<div id="viewer" class="viewer" hidden>',
-    `<p id="loading" role="status">Unpacking ${count} trajectories …</p>`,
-    '</div>',
+    markup(
+      'main.static',
+      { id: 'trajectory' },
+      markup('h1', title),
+      about && markup('details.about', { id: 'about' }, folded, markup('div', about)),
+      markup('noscript', staticContent(data)),
+    ),
+    markup(
+      'div.viewer',
+      { id: 'viewer', hidden: true },
+      markup('p', { id: 'loading', role: 'status' }, loading),
+    ),
     packedElement('data', JSON.stringify(data)),
-  ].join('\n');
+  ];
   return pageHtml({
     title,
     description: page.description ?? `${count} trajectories to filter, search, read and compare.`,
@@ -56,7 +63,7 @@ export async function viewerHtml({ title, data, about, ...page }: ViewerPage): P
 }
 
 /** A table of the first trajectories, shown without JavaScript. */
-function staticHtml({ trajectories }: ViewerData): string {
+function staticContent({ trajectories }: ViewerData): Content {
   const rows = trajectories.slice(0, STATIC_ROWS).map((trajectory) => {
     const { question, goldenAnswers, method, numTurns, answer, exactMatch, rewards } = trajectory;
     const figures = [String(numTurns), answer ?? '–', exactMatch ? 'yes' : 'no'];
@@ -65,10 +72,16 @@ function staticHtml({ trajectories }: ViewerData): string {
   const count = countText(trajectories.length);
   const columns = ['Question', 'Gold answer', 'Method', 'Turns', 'Answer', 'Right', 'Reward'];
   const caption = `The first ${rows.length} of ${count} trajectories`;
-  return (
-    '<p>To filter and read all trajectories, this page needs JavaScript and <code>DecompressionStream</code> (any browser since 2023). It loads nothing from a network.</p>' +
-    `<div class="scroll" role="region" aria-label="First trajectories" tabindex="0">${tableHtml({ caption, columns, rows })}</div>`
-  );
+  const needed = markup('code', 'DecompressionStream');
+  return [
+    markup(
+      'p',
+      'To filter and read all trajectories, this page needs JavaScript and ',
+      needed,
+      ' (any browser since 2023). It loads nothing from a network.',
+    ),
+    scrollable('First trajectories', tableMarkup({ caption, columns, rows })),
+  ];
 }
 
 /** Writes the page; returns a line about it. */

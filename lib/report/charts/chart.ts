@@ -265,7 +265,7 @@ const valueLabel = (field: string, value: Row[string]): Row[string] =>
   typeof value === 'number' ? value : valueTitle(field, value).replace(/^compares /, '');
 
 /** Fields that charts draw as numbers. */
-const QUANTITIES = ['value', 'low', 'high', 'n', 'paper', 'predicted'];
+const QUANTITIES = ['value', 'low', 'high', 'n', 'paper', 'predicted', 'minutes'];
 
 /** A chart with a panel per value of `row`, `column` or `panel`, or a single panel. */
 function panelChart(

@@ -2,9 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { cellOutputHtml, reportHtml } from '../../../lib/pages/notebook/page.js';
+import { cellOutput, reportHtml } from '../../../lib/pages/notebook/page.js';
 import { isPlainHtml } from '../../../lib/pages/notebook/plain.js';
 import { pageHtml } from '../../../lib/pages/page.js';
+import { markup, markupHtml, trustedHtml } from '../../../lib/report/markup.js';
 import type { CodeCell } from '../../../lib/notebook/nbformat.js';
 import { createTranscript, MIME, mimeBundle } from '../../../lib/report/display.js';
 import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
@@ -27,7 +28,7 @@ describe('isPlainHtml', () => {
       const html = String((await mimeBundle(item))[MIME.html]);
       expect(isPlainHtml(html), html).toBe(true);
     }
-    const cell = cellOutputHtml(transcript.html);
+    const cell = markupHtml(cellOutput(transcript.html));
     expect(cell).toMatch(/^<div class="scroll"><div class="ps-transcript"/);
   });
 
@@ -51,12 +52,14 @@ describe('isPlainHtml', () => {
     '<p',
   ])('rejects %s', (html) => {
     expect(isPlainHtml(html)).toBe(false);
-    expect(cellOutputHtml(html)).toMatch(/^<iframe sandbox title="[^"]+" [^<>]*><\/iframe>$/);
+    expect(markupHtml(cellOutput(html))).toMatch(
+      /^<iframe sandbox title="[^"]+" [^<>]*><\/iframe>$/,
+    );
   });
 });
 
 describe('pageHtml', () => {
-  const page = { title: 'T', description: 'D', body: '<p>Hello</p>' };
+  const page = { title: 'T', description: 'D', body: markup('p', 'Hello') };
 
   it('allows only its own scripts and styles, by hash', () => {
     const policy = { 'script-src': "'x'" };
@@ -73,7 +76,8 @@ describe('pageHtml', () => {
       const file = path.join(temporaryFolder(), 'page.html');
       const svg =
         '<svg><script>window.injected = 3</script></svg><style>p { color: rgb(1, 2, 3) }</style>';
-      const body = `${INJECTION}${svg}<p onclick="window.injected = 4" style="margin: 9px">Hello</p>`;
+      const text = '<p onclick="window.injected = 4" style="margin: 9px">Hello</p>';
+      const body = trustedHtml(`${INJECTION}${svg}${text}`);
       writeFileSync(file, pageHtml({ ...page, body, scripts: ['window.own = 1'] }));
       const opened = await openPage(file);
       await opened.page.locator('p').click();

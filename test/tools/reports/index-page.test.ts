@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path, { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../../lib/experiments/list.js';
-import { claimsHtml, writeIndex } from '../../../tools/reports/index-page.js';
+import { markup, markupHtml } from '../../../lib/report/markup.js';
+import { claimsSection, writeIndex } from '../../../tools/reports/index-page.js';
 import { judgeClaims } from '../../../tools/reports/claims.js';
 import { pageHtml } from '../../../lib/pages/page.js';
 import { lineChart } from '../../../lib/report/charts/chart.js';
@@ -30,9 +31,9 @@ describe('writeIndex', () => {
         ...(name === 'top-k' && { figures: {} }),
       });
     const shownFirst = { name: 'playground', title: 'Play', description: 'To try.' };
-    const pages = [{ ...shownFirst, picture: '<i></i>' }];
+    const pages = [{ ...shownFirst, picture: markup('i') }];
     const html = readFileSync(await writeIndex(folder, pages), 'utf8');
-    const [cards] = /<ul class="cards">.*<\/ul>(?=\n<p class="intro")/s.exec(html)!;
+    const [cards] = /<ul class="cards">.*<\/ul>(?=<p class="intro")/s.exec(html)!;
     const shown = cards.matchAll(
       /<h2><a href="([^"]+)">([^<]*)<\/a><\/h2>\s*<p[^>]*>([^<]*)<\/p>/g,
     );
@@ -52,7 +53,11 @@ describe('writeIndex', () => {
     const folder = temporaryFolder();
     writeReport(folder, 'A & B', emptyResult('main-results'));
     writeReport(folder, 'Never exported', emptyResult('top-k'));
-    const page = pageHtml({ title: 'A', description: '', body: '<main id="content">A</main>' });
+    const page = pageHtml({
+      title: 'A',
+      description: '',
+      body: markup('main', { id: 'content' }, 'A'),
+    });
     writeFileSync(join(folder, 'main-results.html'), page);
     const index = await writeIndex(folder, [{ name: 'playground', title: 'P', description: '' }]);
     await writeIndex(folder); // replaces the bar
@@ -106,7 +111,7 @@ describe('writeIndex', () => {
 
   it('escapes the text of claims', () => {
     const claims = [{ ...PAPER_CLAIMS[0], claim: '<b>' }];
-    const html = claimsHtml(judgeClaims([{ name: 'x', claims }], new Map()));
+    const html = markupHtml(claimsSection(judgeClaims([{ name: 'x', claims }], new Map())));
     expect(html).toContain('<span class="claim">&lt;b&gt;</span>');
   });
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { intervalChart } from '../../../lib/report/charts/chart.js';
-import { answersPicture, thumbnailSvg } from '../../../tools/reports/pictures.js';
+import { markupHtml } from '../../../lib/report/markup.js';
+import { answersPicture, thumbnail } from '../../../tools/reports/pictures.js';
 import type { With } from '../../../lib/rollout/trajectory.js';
 
 /** A right answer after these searches. */
@@ -29,15 +30,17 @@ it('shows the question with the widest turn that both methods answered', () => {
       turns.flat().map((query) => [query]),
     ),
   ];
-  const html = answersPicture(
-    [
-      ...both('chain', [['a'], ['b'], ['c']]),
-      ...both('pair', [['<x>', 'y']]),
-      ...both('repeats', [['x', 'x', 'y']]),
-      answered('ours', 'alone', [['x', 'y', 'z']]),
-    ],
-    ['ours', 'theirs'],
-    { first: true },
+  const html = markupHtml(
+    answersPicture(
+      [
+        ...both('chain', [['a'], ['b'], ['c']]),
+        ...both('pair', [['<x>', 'y']]),
+        ...both('repeats', [['x', 'x', 'y']]),
+        answered('ours', 'alone', [['x', 'y', 'z']]),
+      ],
+      ['ours', 'theirs'],
+      { first: true },
+    ),
   );
   expect(html).toContain('Question pair?');
   expect(html).toContain('<li class="search"><span>&lt;x&gt;</span><span>y</span></li>');
@@ -46,7 +49,7 @@ it('shows the question with the widest turn that both methods answered', () => {
 
 it('shows nothing without a question that both methods answered', () => {
   const alone = [answered('ours', 'q', [['a']])];
-  expect(answersPicture(alone, ['ours', 'theirs'], { first: true })).toBe('');
+  expect(answersPicture(alone, ['ours', 'theirs'], { first: true })).toBeNull();
 });
 
 it('shows a question that only the second method answered right', () => {
@@ -55,7 +58,7 @@ it('shows a question that only the second method answered right', () => {
     answered('theirs', id, [['a'], ['b']]),
   ];
   const trajectories = [...question('right', 'Ada'), ...question('wrong', null)];
-  const html = answersPicture(trajectories, ['ours', 'theirs'], { first: false });
+  const html = markupHtml(answersPicture(trajectories, ['ours', 'theirs'], { first: false }));
   expect(html).toContain('Question wrong?');
   expect(html).toContain('<li class="answer">no answer ✗</li>');
   expect(html).toContain('<li class="answer">Ada ✓</li>');
@@ -64,7 +67,8 @@ it('shows a question that only the second method answered right', () => {
 it('explains hollow points', async () => {
   const row = { method: 'search-r1', benchmark: 'nq', metric: 'em', value: 0.5 };
   const axes = { title: 'EM by benchmark', x: 'benchmark', color: 'method' };
-  const draw = (rows: object[], id: string) => thumbnailSvg(intervalChart(rows, axes).spec, id);
+  const draw = async (rows: object[], id: string) =>
+    markupHtml(await thumbnail(intervalChart(rows, axes).spec, id));
   expect(await draw([{ ...row, paper: 0.4 }], 'a')).toContain('>hollow: the paper</text>');
   expect(await draw([row], 'b')).not.toContain('hollow');
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { citationHtml, PAPER_BIBTEX, reportBibtex } from '../../lib/pages/citation.js';
+import { citationSection, PAPER_BIBTEX, reportBibtex } from '../../lib/pages/sections.js';
+import { markupHtml } from '../../lib/report/markup.js';
 
 describe('the BibTeX of the paper', () => {
   it('has balanced braces', () => {
@@ -10,7 +11,7 @@ describe('the BibTeX of the paper', () => {
   });
 
   it('is escaped in the page', () => {
-    expect(citationHtml('<b>')).toContain('Report: \\textless{}b\\textgreater{}');
-    expect(citationHtml('a', '<0>')).not.toContain('<0>');
+    expect(markupHtml(citationSection('<b>'))).toContain('Report: \\textless{}b\\textgreater{}');
+    expect(markupHtml(citationSection('a', '<0>'))).not.toContain('<0>');
   });
 });
