@@ -7,7 +7,9 @@ const PARTS = {
   rollout: { mutate: ['lib/rollout/*.ts'], tests: ['test/rollout/*.test.ts'] },
   grpo: {
     mutate: ['lib/training/{adapter,advantages,grpo,rollout-groups,trainer}.ts'],
-    tests: ['test/training/{adapter,advantages,grpo,grpo-loss,rollout-groups,trainer}.test.ts'],
+    tests: [
+      'test/training/{adapter,advantages,grpo,grpo-loss,llds,rollout-groups,trainer,trl}.test.ts',
+    ],
   },
   bootstrap: {
     mutate: ['lib/evaluation/bootstrap.ts'],

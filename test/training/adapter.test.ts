@@ -1,9 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeEach, afterEach, expect, it } from 'vitest';
+import type { Channel } from '../../lib/io/processes.js';
 import { fromNamedArrays, toNamedArrays } from '../../lib/policy/model/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { TrainedAdapter } from '../../lib/training/adapter.js';
+import { Ranks } from '../../lib/training/ranks.js';
 import { tinyModel } from './tiny.js';
 
 const ROW = { tokenIds: [5, 9, 31, 7], lossMask: [0, 1, 0, 1] };
@@ -164,4 +166,44 @@ it('runs layers that are not trained once for the reference and an update, and k
   await upper.update([row(7)], OPTIONS, (logProbs) => ({ loss: tf.sum(logProbs) }));
   expect(tf.memory().numTensors).toBe(made);
   upper.dispose();
+});
+
+/** Both ends of a channel within this process. */
+function connect(): Channel[] {
+  const sides = [0, 1].map(() => ({ sent: [] as unknown[], wake: () => {} }));
+  return [0, 1].map((own) => {
+    const [here, there] = [sides[own], sides[1 - own]];
+    return {
+      send: (value: unknown) => {
+        here.sent.push(value);
+        here.wake();
+      },
+      receive: async () => {
+        while (there.sent.length === 0)
+          await new Promise<void>((resolve) => void (there.wake = resolve));
+        return there.sent.shift();
+      },
+      close: () => {},
+    };
+  });
+}
+
+it('updates on two ranks as on one', async () => {
+  const rows = [ROW, { ...ROW, tokenIds: [5, 9, 31, 8] }];
+  const options = { maxTokensPerPass: 4 };
+  const update = (adapter: TrainedAdapter): ReturnType<TrainedAdapter['update']> =>
+    adapter.update(rows, OPTIONS, (logProbs) => ({ loss: tf.sum(logProbs) }));
+  const alone = adapterOf(options);
+  const expected = await update(alone);
+  const ranks = connect().map((channel, rank) => new Ranks(rank, 2, [channel]));
+  const adapters = ranks.map((of) =>
+    adapterOf({ ...options, ranks: of, random: createRandom(of.rank + 1) }),
+  );
+  await Promise.all(adapters.map((adapter) => adapter.synchronise()));
+  const updated = await Promise.all(adapters.map(update));
+  expect(updated[0]).toEqual(expected);
+  expect(updated[1]).toEqual({ loss: 0, gradNorm: 0, passes: [] });
+  const weights = await toNamedArrays(alone.weights);
+  for (const adapter of adapters) expect(await toNamedArrays(adapter.weights)).toEqual(weights);
+  for (const adapter of [alone, ...adapters]) adapter.dispose();
 });
