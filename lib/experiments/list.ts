@@ -10,6 +10,7 @@ import { latency } from './latency/experiment.js';
 import { mainResults } from './main-results.js';
 import { realModel, realModelTiming } from './real-model/experiment.js';
 import { realModelFresh, realModelOthers } from './real-model/answering.js';
+import { realModelFacts } from './real-model/facts.js';
 import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
 import { parallelVsSequential } from './parallel-vs-sequential.js';
@@ -36,6 +37,7 @@ export const EXPERIMENTS: Experiment[] = [
   realModelTiming,
   realModelFresh,
   realModelOthers,
+  realModelFacts,
   conditions,
   ...TRAINING_TESTS.map(({ experiment }) => experiment),
   training,

@@ -95,6 +95,8 @@ export interface ExpertOptions {
   parallelShare: number;
   /** Answers without search: recalls the facts, then answers. */
   isClosedBook?: boolean;
+  /** Leaves out how the facts compare, before the answer. */
+  isFactual?: boolean;
   /** Separates sub-queries. Default: `##`. */
   querySeparator?: string;
 }
@@ -105,8 +107,9 @@ type SearchMode = 'parallel' | 'sequential' | 'closed-book';
 function nextTurn(
   question: Question,
   soFar: string,
-  { mode, separator }: { mode: SearchMode; separator: string },
+  options: { mode: SearchMode; separator: string; isFactual: boolean },
 ): string {
+  const { mode, separator, isFactual } = options;
   const { graph = [] } = question.metadata;
   const plan = mode === 'closed-book' ? [] : searchPlan(graph, mode);
   // A block that was cut has no closing tag.
@@ -121,8 +124,8 @@ function nextTurn(
     nodes.map((node) => statedFact(node, passages, question)).join(' ');
   if (numDone >= plan.length) {
     // A comparison needs every fact, a chain only the last one.
-    const facts = `${recall(finalNodes(graph))} ${compareFacts(question)}`;
-    const thought = formatBlock('think', oneLine(facts));
+    const conclusion = isFactual ? '' : compareFacts(question);
+    const thought = formatBlock('think', oneLine(`${recall(finalNodes(graph))} ${conclusion}`));
     return `${thought}\n${formatBlock('answer', oneLine(question.goldenAnswers[0]))}`;
   }
   const turn = plan[numDone];
@@ -139,7 +142,7 @@ function nextTurn(
 /** Creates the expert policy. It throws RangeError when asked an unknown question. */
 export function createExpert(options: ExpertOptions): Policy {
   const { tokenizer, maxLength, questions, parallelShare, isClosedBook = false } = options;
-  const { querySeparator: separator = QUERY_SEPARATOR } = options;
+  const { querySeparator: separator = QUERY_SEPARATOR, isFactual = false } = options;
   const normalize = (text: string): string => text.trim().replace(/\??$/, '?');
   const questionsByText = new Map(
     questions.map((question) => [normalize(question.question), question]),
@@ -157,7 +160,7 @@ export function createExpert(options: ExpertOptions): Policy {
     const isParallel = first ? first.body.includes(separator) : random.uniform() < parallelShare;
     const searchMode = isParallel ? 'parallel' : 'sequential';
     const mode = isClosedBook ? 'closed-book' : searchMode;
-    const turn = nextTurn(question, soFar, { mode, separator });
+    const turn = nextTurn(question, soFar, { mode, separator, isFactual });
     return { tokenIds: tokenizer.encode(turn), text: turn, finish: 'stop' };
   }
   return {

@@ -106,6 +106,27 @@ describe('the expert', () => {
     expect(await thought('Bo Reed', { attribute: 'died' })).not.toContain('is before');
   });
 
+  it('leaves out how facts compare if only facts are asked for', async () => {
+    const graph = COMPARISON.metadata.graph!.slice(0, 2);
+    const question = { ...COMPARISON, metadata: { graph } };
+    const context = `Question: ${question.question}\n<information></information>`;
+    const options = { tokenizer: TOKENIZER, maxLength: 4096, questions: [question] };
+    const [{ text }] = await createExpert({
+      ...options,
+      parallelShare: 1,
+      isFactual: true,
+    }).generate([TOKENIZER.encode(context)], {
+      temperature: 0,
+      topP: 1,
+      maxNewTokens: 99,
+      stop: [],
+      randoms: [createRandom(1)],
+    });
+    expect(text).toBe(
+      '<think> Ada Stone: born 1922. Bo Reed: born 1904. </think>\n<answer> Bo Reed </answer>',
+    );
+  });
+
   it('says of several answers the one that it has read', async () => {
     const [film, birth] = SEQUENTIAL.metadata.graph!;
     const graph = [{ ...film, answers: ['Cy Hill', 'Bo Reed'] }, birth];

@@ -16,6 +16,7 @@ import { TRAIN_CONFIG_FILE } from '../../policy/folders/folder-settings.js';
 import { loadLocalPolicy, makeWarmedUp } from '../../policy/folders/model-folder.js';
 import { modelsFolder, READER, REAL_MODEL } from '../../policy/folders/trained-models.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
+import type { Policy } from '../../policy/policy.js';
 import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
 import { formatTrajectory, type Trajectory } from '../../rollout/trajectory.js';
 import { normalizeAnswer } from '../../text/answer-match.js';
@@ -76,7 +77,7 @@ export const mergeRecorded = <Run>(recorded: Answers<Run>, kept: readonly unknow
   );
 
 /** A hash of the adapters' weights. */
-const hashAdapters = (...folders: (string | undefined)[]): Promise<string> =>
+export const hashAdapters = (...folders: (string | undefined)[]): Promise<string> =>
   contentHash(
     folders.flatMap((folder) => (folder ? join(folder, 'adapter_model.safetensors') : [])),
   );
@@ -95,7 +96,7 @@ export const hashRun = async (run: RealRun): Promise<string> =>
 
 let world: Promise<RealWorld> | undefined;
 /** The benchmarks, loaded once per process. @throws Error naming what is missing */
-function openWorld(): Promise<RealWorld> {
+export function openWorld(): Promise<RealWorld> {
   const missing = missingInputs();
   if (missing) throw new Error(`Expected a model and benchmarks, but ${missing}.`);
   return (world ??= loadRealWorld());
@@ -109,14 +110,14 @@ async function openPolicy(run: RealRun): Promise<LocalPolicy> {
 interface Asking {
   /** Name of the file with full transcripts, which stays on this machine. */
   name: string;
-  policy: LocalPolicy;
+  policy: Policy;
   questions: readonly Question[];
   rollout: RolloutConfig;
   onTrajectory?: (trajectory: Trajectory) => void;
 }
 
 /** Answers questions greedily, keeping no texts; undefined if time ran out. */
-async function answerBatches<Run extends RealRun>(
+export async function answerBatches<Run extends RealRun>(
   run: Run,
   { name, onTrajectory, ...asking }: Asking,
   context: WorkContext,
@@ -222,6 +223,19 @@ const EDITIONS: Readonly<Record<Edition, { root: string; warmUp: string; base: s
   second: { root: READER, warmUp: join(READER, 'warm-up'), base: 'reader' },
 };
 
+/** The adapters of a run: the warm-up's, and its own if it has any. */
+export function editionFolders(run: FreshRun): { warmUp: string; adapter: string | undefined } {
+  const { root, warmUp } = EDITIONS[run.edition];
+  return { warmUp, adapter: answeringAdapter(run, root) };
+}
+
+/** Builds the model of an edition if it is missing; returns it and the run's adapter. */
+export async function makeEdition(run: FreshRun) {
+  const { warmUp, adapter } = editionFolders(run);
+  const folder = join(modelsFolder(), `${basename(MODEL)}-${EDITIONS[run.edition].base}`);
+  return { model: await makeWarmedUp(MODEL, warmUp, folder), adapter };
+}
+
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
 /** The folder of a run of the second edition. */
@@ -250,7 +264,7 @@ export function answeringRun(run: FreshRun): FreshRun {
 
 export const testFile = ({ file }: EditionsTest): string => join(READER, file);
 
-function readQuestionIds(test: EditionsTest): string[] {
+export function readQuestionIds(test: EditionsTest): string[] {
   const drawn = readJson(testFile(test)) as string[] | { questions: string[] };
   return Array.isArray(drawn) ? drawn : drawn.questions;
 }
@@ -266,7 +280,7 @@ export function freshRollout({ edition, method, seed }: FreshRun): RolloutConfig
 export const freshName = (run: FreshRun): string => `${run.edition}-${realRunName(run)}`;
 
 /** @throws Error if the benchmarks are not the evaluated ones */
-function findQuestions(test: EditionsTest, { fresh }: Pick<RealWorld, 'fresh'>) {
+export function findQuestions(test: EditionsTest, { fresh }: Pick<RealWorld, 'fresh'>) {
   const byId = new Map(fresh.map((question) => [question.id, question]));
   return readQuestionIds(test).map((id) => {
     const question = byId.get(id);
@@ -286,10 +300,8 @@ async function answerFresh(
 ): Promise<Answers<FreshRun> | undefined> {
   const questions = findQuestions(test, await openWorld());
   const byId = new Map(questions.map((question) => [question.id, question]));
-  const { root, warmUp, base } = EDITIONS[run.edition];
-  const folder = join(modelsFolder(), `${basename(MODEL)}-${base}`);
-  const model = await makeWarmedUp(MODEL, warmUp, folder);
-  const policy = await loadLocalPolicy(model, { adapter: answeringAdapter(run, root) });
+  const { model, adapter } = await makeEdition(run);
+  const policy = await loadLocalPolicy(model, { adapter });
   const labels = new Map<string, Behaviour>();
   const onTrajectory = (trajectory: Trajectory): void => {
     const { questionId } = trajectory;
@@ -307,9 +319,9 @@ async function answerFresh(
 /** The answers to a test, for every run that does not reuse another's. */
 function freshExperiment(name: string, title: string, test: EditionsTest): Experiment {
   const listJob = async (run: FreshRun): Promise<Job<FreshRun>> => {
-    const { root, warmUp } = EDITIONS[run.edition];
+    const { warmUp, adapter } = editionFolders(run);
     const questions = readQuestionIds(test);
-    const inputs = await hashAdapters(warmUp, answeringAdapter(run, root));
+    const inputs = await hashAdapters(warmUp, adapter);
     return {
       key: `${name}/${freshName(run)}`,
       hash: configHash({ rollout: freshRollout(run), retriever: RETRIEVER, questions, inputs }),

@@ -35,6 +35,7 @@ import {
   type FreshRun,
 } from './answering.js';
 import { ABOUT, DYNAMICS, firstEdition, type FirstRead } from './first-edition.js';
+import { compareFacts, realModelFacts, type FactsAnswer, type FactsRun } from './facts.js';
 import { compareEditions, compareElsewhere, type FreshAnswer } from './second-edition.js';
 import {
   adapterPath,
@@ -60,7 +61,7 @@ export const realModel: Experiment = {
       Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isTrained(run)).map(answeringJob)),
     merge: mergeRecorded,
   }),
-  reads: ['real-model', realModelFresh.name, realModelOthers.name],
+  reads: ['real-model', realModelFresh.name, realModelOthers.name, realModelFacts.name],
   result: compareRealModel,
 };
 
@@ -182,6 +183,18 @@ async function readFresh(
   };
 }
 
+/** Reads what models concluded from stated facts. */
+async function readFacts(folder?: string): Promise<Answered<FactsAnswer>> {
+  const done = await requireResults<FactsRun, Answers<FactsRun>>(realModelFacts, folder);
+  const answers = done.flatMap(({ record: { value } }) =>
+    value.measurements.map((measurement): FactsAnswer => {
+      const { isUntrained, edition } = value.run;
+      return { ...readAnswer(value.run, measurement), edition: isUntrained ? 'none' : edition };
+    }),
+  );
+  return { answers, provenance: mergeProvenance(done, ABOUT) };
+}
+
 const DEV_METRICS = [
   'reward',
   'rewards/outcome',
@@ -199,6 +212,7 @@ async function compareRealModel(
   const others = await readFresh(OTHERS_TEST, realModelOthers, folder);
   const second = compareEditions(fresh, options);
   const elsewhere = compareElsewhere(others, options);
+  const facts = compareFacts(await readFacts(folder), options);
   const before = firstEdition(first, options);
   return {
     ...second,
@@ -206,6 +220,7 @@ async function compareRealModel(
     provenance: {
       ...second.provenance,
       others: elsewhere.provenance,
+      facts: facts.provenance,
       firstEdition: before.provenance,
     },
     card: { editions: '', decomposed: '' },
@@ -213,6 +228,8 @@ async function compareRealModel(
     frames: {
       ...second.frames,
       ...elsewhere.frames,
+      facts: facts.rows,
+      factsContrasts: facts.contrasts,
       training: trainingRows(await readTorchCurves(), DYNAMICS),
       dev: trainingRows(await readDev(), DEV_METRICS),
       ...before.frames,
