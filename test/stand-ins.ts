@@ -10,7 +10,7 @@ export default async function setup(): Promise<() => void> {
   const { warn } = console;
   // tfjs is loaded twice here and warns about each kernel.
   console.warn = () => undefined;
-  const { baselineRuns } = await import('../lib/experiments/baselines.js');
+  const { baselineRuns } = await import('../lib/experiments/baselines/experiment.js');
   const { trainedRuns } = await import('../lib/experiments/running/retrain.js');
   const { modelNameForRun, runName } = await import('../lib/training/policy-runs.js');
   const { CHECKPOINTS } = await import('../lib/io/paths.js');

@@ -8,9 +8,8 @@
  */
 import { join } from 'node:path';
 import { evaluatedSplit, type Question } from '../data/question.js';
-import { measure } from '../evaluation/measure.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
-import type { QuestionResult } from '../evaluation/result.js';
+import { measure, type QuestionResult } from '../evaluation/result.js';
 import {
   matching,
   where,
@@ -201,17 +200,14 @@ const filter = where({
 /** The bootstrap compares methods, so it gets method and setting as one name. */
 type Variant = TopKSetting & { method: string };
 const variantName = ({ method, retriever, k, trainedK }: Variant): string =>
-  `${method}/${retriever}/${k}/${trainedK}`;
+  JSON.stringify({ method, retriever, k, trained_k: trainedK });
+const readVariant = (name: string) =>
+  JSON.parse(name) as { method: string; retriever: string; k: number; trained_k: number };
 const VARIANTS: readonly Variant[] = TOP_K.methods.flatMap((method) =>
   TOP_K.trainedKs.flatMap((trainedK) =>
     topKSettings(trainedK).map((setting) => ({ method, ...setting })),
   ),
 );
-const byName = new Map(VARIANTS.map((variant) => [variantName(variant), variant]));
-const variantFields = (name: string) => {
-  const { trainedK, ...variant } = byName.get(name)!;
-  return { ...variant, trained_k: trainedK };
-};
 
 /** Pairs of variants that differ in these fields. */
 const compare = (change: Partial<Variant>, compared = VARIANTS): MethodPair[] =>
@@ -228,7 +224,7 @@ const PAIRS: readonly MethodPair[] = [
 
 /** A contrast of variants, with the other side's fields where they differ. */
 function contrastRow(contrast: TidyContrast) {
-  const [ours, theirs] = [contrast.method, contrast.against].map(variantFields);
+  const [ours, theirs] = [contrast.method, contrast.against].map(readVariant);
   return {
     ...contrast,
     ...ours,
@@ -290,11 +286,11 @@ export const topK: Experiment = {
     const settings: SummaryOptions = {
       measures: MEASURES,
       pairs: PAIRS,
-      weightsId: (name) => `${byName.get(name)!.method}/${byName.get(name)!.trainedK}`,
+      weightsId: (name) => `${readVariant(name).method}/${readVariant(name).trained_k}`,
       filter,
     };
     const summary = summarise({ answers, provenance }, settings, options);
-    const rows = summary.rows.map((row) => ({ ...row, ...variantFields(row.method) }));
+    const rows = summary.rows.map((row) => ({ ...row, ...readVariant(row.method) }));
     const contrasts = summary.contrasts.map(contrastRow);
     const whole = { metric: 'em', benchmark: 'all', subset: 'all', trained_k: 3 };
     const tidy = { rows, contrasts, provenance };

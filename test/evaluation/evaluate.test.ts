@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
-import { measure } from '../../lib/evaluation/measure.js';
+import { measure } from '../../lib/evaluation/result.js';
 import { resolveRollout } from '../../lib/training/methods.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
 import type { Policy } from '../../lib/policy/policy.js';

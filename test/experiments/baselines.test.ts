@@ -2,10 +2,19 @@ import { mkdirSync } from 'node:fs';
 import { mean } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { baselineReport, baselines, baselineRuns } from '../../lib/experiments/baselines.js';
-import { comparedRuns, laterRuns } from '../../lib/experiments/baselines.js';
-import { decideSides, meanRanks } from '../../lib/experiments/results/training-spread.js';
-import { trainingNoise, trainingSpread } from '../../lib/experiments/results/training-spread.js';
+import {
+  baselineReport,
+  baselines,
+  baselineRuns,
+  comparedRuns,
+  laterRuns,
+} from '../../lib/experiments/baselines/experiment.js';
+import {
+  decideSides,
+  meanRanks,
+  trainingNoise,
+  trainingSpread,
+} from '../../lib/experiments/baselines/spread.js';
 import { judgeClaims } from '../../tools/reports/claims.js';
 import { planTraining } from '../../lib/experiments/running/train-runs.js';
 import { runName, weightFolders } from '../../lib/training/policy-runs.js';

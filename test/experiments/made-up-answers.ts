@@ -7,7 +7,7 @@ import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { matching } from '../../lib/evaluation/table.js';
 import { loadAnswers, stratifiedSample } from '../../lib/experiments/running/answers.js';
-import { baselines, baselinesTiming } from '../../lib/experiments/baselines.js';
+import { baselines, baselinesTiming } from '../../lib/experiments/baselines/experiment.js';
 import { lambdaAblation } from '../../lib/experiments/lambda-ablation.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
 import { runName, type PolicyRun } from '../../lib/training/policy-runs.js';

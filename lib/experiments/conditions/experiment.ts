@@ -12,12 +12,11 @@ import {
   answerWithinLimits,
   LIMITS_TEST,
   limitMeasures,
-  limitName,
   listLimitJobs,
   listLimits,
+  readLimit,
   timePerToken,
   type LimitedRecord,
-  type Limit,
 } from './limits.js';
 import { drawFigures } from './charts.js';
 import { BOTH_METHODS } from '../../training/methods.js';
@@ -53,18 +52,6 @@ export const conditions: Experiment = {
   result: compareConditions,
 };
 
-/** Moves the limit from the metric's name to fields. */
-const withLimits = <Row extends { metric: string }>(
-  rows: readonly Row[],
-  limits: readonly Limit[],
-): (Row & Limit)[] => {
-  const named = new Map(limits.map((limit) => [limitName(limit), limit]));
-  return rows.map((row) => {
-    const [metric, ...name] = row.metric.split('/');
-    return { ...row, metric, ...named.get(name.join('/'))! };
-  });
-};
-
 const ENTITIES = range(2, 9).map((size) => `entities_${size}`);
 
 async function compareConditions(
@@ -92,8 +79,8 @@ async function compareConditions(
     return measures.length > 0 ? [summarise({ answers, provenance }, settings, options)] : [];
   });
   const tidy = {
-    rows: summaries.flatMap(({ rows }) => withLimits(rows, limits)),
-    contrasts: summaries.flatMap(({ contrasts }) => withLimits(contrasts, limits)),
+    rows: summaries.flatMap(({ rows }) => rows.map(readLimit)),
+    contrasts: summaries.flatMap(({ contrasts }) => contrasts.map(readLimit)),
     provenance,
   };
   const judged = judgeConditions(tidy, readPredictions());

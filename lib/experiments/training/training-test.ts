@@ -22,7 +22,7 @@ import {
 } from '../running/fresh-test.js';
 import { findResults, type Done } from '../running/records.js';
 import { identify, instructRuns } from '../running/runs.js';
-import { summarise } from '../results/summary.js';
+import { splitNames, summarise } from '../results/summary.js';
 import { planTraining } from '../running/train-runs.js';
 
 /** How policies were trained: fields of rows. */
@@ -118,14 +118,11 @@ export async function loadTrainingTest(
   const settings = { measures, pairs, weightsId: (name: string) => readVariant(name).method };
   const tables = groups().map(({ training, step, stages: compared }) => {
     const answers = compared.flatMap((stage) => answersOf.get(stageName(stage))!);
-    const { rows, contrasts } = summarise({ answers, provenance: {} }, settings, options);
+    const tidy = summarise({ answers, provenance: {} }, settings, options);
+    const { rows, contrasts } = splitNames(tidy, readVariant);
     return {
-      rows: rows.map((row) => ({ ...row, ...readVariant(row.method), training, step })),
-      contrasts: contrasts.map((row) => {
-        const { method: against, k: against_k } = readVariant(row.against);
-        const sides = { ...readVariant(row.method), against, ...(against_k && { against_k }) };
-        return { ...row, ...sides, training, step };
-      }),
+      rows: rows.map((row) => ({ ...row, training, step })),
+      contrasts: contrasts.map((row) => ({ ...row, training, step })),
     };
   });
   return {
