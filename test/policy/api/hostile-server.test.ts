@@ -50,7 +50,7 @@ const HOSTILE: Record<string, [body: string | Uint8Array, refusal: RegExp]> = {
     withChoice({ logprobs: logprobs(ids.length, 5) }),
     /most 0.* got 5/,
   ],
-  'a part, then aborted': [withChoice({ finish_reason: 'abort' }), /abort/],
+  'an aborted reply': [withChoice({ finish_reason: 'abort' }), /abort/],
   'an error with status 200': ['{"error": {"message": "overloaded"}}', /error: overloaded/],
   'no text': [withChoice({ text: null }), /text/],
   'a text that is a list': [withChoice({ text: [] }), /text/],
@@ -60,12 +60,12 @@ const HOSTILE: Record<string, [body: string | Uint8Array, refusal: RegExp]> = {
   'a list': ['[]', /object/],
   null: ['null', /object/],
   nothing: ['', /JSON/],
-  'a page': ['<!doctype html><title>Sign in</title>', /JSON/],
-  'half an answer': [withChoice({}).slice(0, -5), /JSON/],
+  'an HTML page': ['<!doctype html><title>Sign in</title>', /JSON/],
+  'a truncated answer': [withChoice({}).slice(0, -5), /JSON/],
   'a hundred thousand brackets': ['['.repeat(50_000), /JSON/],
   'bytes that are not UTF-8': [Uint8Array.of(0x7b, 0xff, 0xfe), /JSON/],
-  '64 MB, packed': [gzipSync(Buffer.alloc(1 << 26, ' ')), /at most \d+ bytes/],
-  'what does not unpack': [BROKEN, /decompressed/],
+  '64 MB, compressed': [gzipSync(Buffer.alloc(1 << 26, ' ')), /at most \d+ bytes/],
+  'invalid gzip data': [BROKEN, /decompressed/],
 };
 
 const MODELS = '{"data": [{"id": "m", "max_model_len": 100000}]}';
@@ -103,7 +103,7 @@ const run = async (policy: Parameters<typeof rollOut>[0]) => {
 };
 
 describe.each(Object.entries(HOSTILE))('a server that answers with %s', (_, [body, refusal]) => {
-  it('is refused by name while others go on', async () => {
+  it('is rejected with the reason while others continue', async () => {
     hostile = undefined;
     const policy = await openCompletionsPolicy(url, { retries: 0, tokenizer: folder });
     hostile = body;
@@ -119,7 +119,7 @@ it.each([
   '{"data": [{"id": "m", "max_model_len": 0}]}',
   '{"data": [{"id": "m", "max_model_len": "100"}]}',
   '{"error": {"message": "starting"}}',
-])('refuses a list of models in words: %s', async (body) => {
+])('an invalid list of models is rejected with the reason: %s', async (body) => {
   models = body;
   const opened = openCompletionsPolicy(url, { retries: 0, tokenizer: folder });
   await expect(opened).rejects.toThrow(/list of models from .*, but .*(max_model_len|starting)/s);
@@ -128,14 +128,14 @@ it.each([
 
 it.each([
   'a text of 1.8 MB',
-  'a part, then aborted',
+  'an aborted reply',
   'an error with status 200',
   'no choice',
   'two choices',
-  'a page',
+  'an HTML page',
   'nothing',
-  'half an answer',
-])('a chat server that answers with %s is refused, too', async (name) => {
+  'a truncated answer',
+])('a chat server that answers with %s is rejected, too', async (name) => {
   hostile = undefined;
   const policy = await openChatPolicy(url, { retries: 0, promptForm: 'chat' });
   [hostile] = HOSTILE[name];

@@ -17,7 +17,7 @@ describe('prefixTree', () => {
     });
   });
 
-  it('has one token for each distinct prefix, and a cell for each token of a row', () => {
+  it('has one token for each distinct prefix and one cell for each token of a row', () => {
     fc.assert(
       fc.property(rows, (given) => {
         const { ids, places, shape, cells, firsts } = prefixTree(given);

@@ -44,7 +44,7 @@ function chiSquare(seen: number[], expected: number[]): number {
 const QUANTILE = 20.5;
 
 describe('sampleToken', () => {
-  it('is greedy without drawing, first of equals', () => {
+  it('is greedy without drawing; the first of equals wins', () => {
     const random = createRandom('greedy');
     const before = random.state();
     const { tokenId, logProb } = sampleToken(softmax(1), GREEDY, random);
@@ -55,7 +55,7 @@ describe('sampleToken', () => {
   });
 
   it.each([0.5, 1, 2])(
-    'draws tokens as often as the softmax at temperature %d says, with its log-probabilities',
+    'draws tokens with the frequencies of the softmax at temperature %d, and gives log-probs',
     (temperature) => {
       const seen = counts({ temperature, topP: 1 }, 20_000, `frequency ${temperature}`);
       expect(chiSquare(seen, softmax(temperature))).toBeLessThan(QUANTILE);

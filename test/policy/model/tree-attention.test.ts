@@ -59,7 +59,7 @@ const plain = ([q, k, v]: Inputs, bias: tf.Tensor2D): tf.Tensor2D => {
 
 beforeAll(() => useBackend('wasm'));
 
-it.each(TREES)('attends to the tokens before each in its row: %s', (name, tree, numBlocks) => {
+it.each(TREES)('attends to the preceding tokens of each row: %s', (name, tree, numBlocks) => {
   const attention = treeAttention(tree, c);
   expect(attention.blocks).toHaveLength(numBlocks);
   const given = inputs(name, tree.ids.length);
@@ -76,7 +76,7 @@ it.each(TREES)('attends to the tokens before each in its row: %s', (name, tree, 
   });
 });
 
-it('computes no query of a row that another has already', () => {
+it('computes the query of a shared prefix once', () => {
   const same = range(70);
   const { blocks } = treeAttention(prefixTree([same, same, [...same, 7]]), c);
   expect(blocks.map(({ rows }) => rows)).toEqual([2]);
