@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Cell, CodeCell } from '../../../lib/notebook/nbformat.js';
 import { reportHtml } from '../../../lib/pages/notebook/page.js';
 import { createMarkdown } from '../../../lib/pages/notebook/markdown.js';
-import { dataScript, inlineScript } from '../../../lib/pages/page.js';
 import { markupHtml } from '../../../lib/report/markup.js';
 import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
-import { MIME } from '../../../lib/report/display.js';
+import { MIME } from '../../../lib/notebook/nbformat.js';
 import { shown, syntheticChart, syntheticReport, syntheticTable } from '../../report/fixtures.js';
 
 const results = syntheticReport();
@@ -122,15 +121,6 @@ describe('reportHtml', () => {
     const { html } = await reportHtml(notebookOf(cell));
     expect(html).toContain('<pre class="stderr">&lt;red&gt;\n</pre>');
     expect(html).toContain('<pre class="stderr">&lt;trace&gt;</pre>');
-  });
-});
-
-describe('text inside scripts', () => {
-  it('cannot end its element', () => {
-    expect(inlineScript('a="</script><!--"')).toBe('a="<\\/script><\\!--"');
-    const html = markupHtml(dataScript({ a: '</script>' }, { id: 'a' }));
-    const [, json] = /^<script type="application\/json" id="a">([^<]*)<\/script>$/.exec(html)!;
-    expect(JSON.parse(json)).toEqual({ a: '</script>' });
   });
 });
 

@@ -3,7 +3,7 @@ import { narrowed } from '../../../lib/report/charts/narrow.js';
 
 const sort = ['NQ', 'TriviaQA', 'HotpotQA', '2WikiMultiHopQA', 'MuSiQue'];
 const x = { field: 'a', type: 'nominal', sort, axis: { labelAngle: 0 } };
-const view = { width: { step: 17 }, layer: [{ mark: 'point', encoding: { x } }] };
+const view = { width: { step: 17 }, layer: [{ mark: { type: 'point' }, encoding: { x } }] };
 
 it('stacks panels, slants long labels and wraps the title', () => {
   const title = { text: 'A long title of a chart, with intervals', anchor: 'start' };
@@ -21,7 +21,10 @@ it('stacks panels, slants long labels and wraps the title', () => {
 
 it('shares the width among the columns of a grid, and leaves short labels', () => {
   const facet = { row: { sort: ['NQ'] }, column: { sort: ['base', 'instruct'] } };
-  const short = { ...view, layer: [{ mark: 'point', encoding: { x: { ...x, sort: [2, 3] } } }] };
+  const short = {
+    ...view,
+    layer: [{ mark: { type: 'point' }, encoding: { x: { ...x, sort: [2, 3] } } }],
+  };
   const narrow = narrowed({ facet, spec: short }, 300);
   expect(narrow).toMatchObject({ facet, spec: { width: 98, layer: short.layer } });
   expect(narrow).not.toHaveProperty('columns');
@@ -43,7 +46,7 @@ it.each([
   ['titles of its axes', ['base', 'instruct'], 'k (passages per query)'],
 ])('stacks a grid whose %s would overlap', (_, sort, title) => {
   const facet = { row: { field: 'a', sort: ['NQ'] }, column: { field: 'b', sort } };
-  const spec = { layer: [{ mark: 'point', encoding: { x: { field: 'k', title } } }] };
+  const spec = { layer: [{ mark: { type: 'point' }, encoding: { x: { field: 'k', title } } }] };
   expect(narrowed({ facet, spec }, 300)).toHaveProperty('columns', 1);
 });
 
@@ -56,7 +59,7 @@ it('breaks long names on the vertical axis into lines, with room for them', () =
   const y = { field: 'b', type: 'nominal', axis: { labelLimit: 300 } };
   const bars = {
     height: { step: 20 },
-    layer: [{ mark: 'point', encoding: { y } }, { mark: 'rule' }],
+    layer: [{ mark: { type: 'point' }, encoding: { y } }, { mark: { type: 'rule' } }],
   };
   const chart = (name: string) => ({ data: { values: [{ b: name }] }, ...bars });
   const { layer, height } = narrowed(chart(long), 300);
