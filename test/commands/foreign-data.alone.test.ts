@@ -2,7 +2,7 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { policyFolders, setUp } from '../../lib/commands/common/setup.js';
+import { openRetriever, policyFolders, setUp } from '../../lib/commands/common/setup.js';
 import { runSweep } from '../../lib/commands/sweep.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { playgroundCommand } from '../../lib/commands/playground.js';
@@ -69,6 +69,16 @@ describe('a policy of the small world on other data', () => {
     const folders = { model: join(CHECKPOINTS, MODEL), adapter: ADAPTER };
     expect(await policyFolders({ ...spec, model: MODEL, force: true })).toEqual(folders);
     expect(await policyFolders({ ...spec, data: undefined })).toEqual(folders);
+  });
+
+  it.each([
+    ['exact', data, /compares spellings/],
+    ['exact', undefined, /^$/],
+    ['bm25', data, /^$/],
+  ])('warns of the encoder: %s', async (name, folder, warning) => {
+    const logged = captured('stderr');
+    await openRetriever({ data: folder }, { name, options: {} });
+    expect(logged()).toMatch(warning);
   });
 
   it.skipIf(!isBuilt)('ends the command with one sentence and code 1 (needs dist/)', async () => {

@@ -87,6 +87,10 @@ describe('train', () => {
     await expect(trainWith({ model: 'inztruct' })).rejects.toThrow(
       `Expected one of ${modelNames().join(', ')}, or a folder in Hugging Face format, but got inztruct.`,
     );
+    await expect(trainWith({ model: 'me/mine' })).rejects.toThrow(
+      'hf download me/mine --local-dir models/mine',
+    );
+    await expect(trainWith({ model: import.meta.dirname })).rejects.toThrow('no config.json');
     await expect(trainWith({ method: 'mine' })).rejects.toThrow('Expected a method of lookup, r1,');
     await expect(trainWith({ retriever: 'bm52' })).rejects.toThrow(
       'Expected a retriever of bm25, exact, hnsw,',

@@ -27,6 +27,12 @@ function countingEncoder(failAt?: string): Encoder & { asked: string[] } {
   };
 }
 
+it('names what an encoder lacks', async () => {
+  await expect(createRetriever('exact', [], { encoder: inFolder('none') })).rejects.toThrow(
+    /config\.json in .*none\. To get one:/,
+  );
+});
+
 describe('embedCorpus', () => {
   const passages = makePassages(Array.from({ length: 1300 }, (_, i) => String(i)));
   const kept = () => ({ folder: inFolder('index'), source });
