@@ -40,6 +40,7 @@ import {
   readQuestionProvenance,
   readRows,
   requireResults,
+  type Recorded,
 } from './running/records.js';
 import { identify, listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';
@@ -146,7 +147,7 @@ export async function measureRecall({ world }: Pick<WorkContext, 'world'>): Prom
 
 /** A run in one setting, or the recall of all retrievers. */
 export type TopKInput = (TopKSetting & { run: PolicyRun }) | 'recall';
-type Recorded = { answers: TopKAnswer[] } | { recall: TopKRecall[] };
+type TopKRecord = Recorded<TopKAnswer> | { recall: TopKRecall[] };
 
 /** For the sample on one core, for estimates only. */
 const roughSeconds = (k: number): number => 20 + 2.5 * k;
@@ -260,7 +261,7 @@ const PREDICTED: readonly Predicted[] = [
 export const topK: Experiment = {
   name: 'top-k',
   title: 'passages per query, for BM25, exact and HNSW search',
-  computation: defineComputation<TopKInput, Recorded>({
+  computation: defineComputation<TopKInput, TopKRecord>({
     jobs: listJobs,
     prepare: planTraining(topKRuns),
     work: async (input, context) =>
@@ -273,7 +274,7 @@ export const topK: Experiment = {
    * weights are resampled alike in every setting.
    */
   async result(folder, options = {}) {
-    const done = await requireResults<TopKInput, Recorded>(topK, folder);
+    const done = await requireResults<TopKInput, TopKRecord>(topK, folder);
     const values = done.map(({ record }) => record.value);
     const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
     const answers = values

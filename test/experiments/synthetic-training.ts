@@ -1,9 +1,10 @@
 /** Made-up answers of policies trained from other models, or with other rewards. */
 import { matching } from '../../lib/evaluation/table.js';
-import type { Stage, StageRecord } from '../../lib/experiments/running/fresh-test.js';
+import type { Stage } from '../../lib/experiments/training/training-test.js';
 import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/training/tests.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
+import type { Recorded } from '../../lib/experiments/running/records.js';
 
 /** What a stage answers in place of the made-up answer. */
 type Change = (stage: Stage, answer: Measurement & { subset: string }) => Partial<Measurement>;
@@ -53,7 +54,7 @@ export async function writeSyntheticTraining(folder: string): Promise<void> {
     'information-cut': byCut,
   };
   for (const { name, experiment } of TRAINING_TESTS)
-    await writeRecords(folder, experiment, (stage: Stage): StageRecord => {
+    await writeRecords(folder, experiment, (stage: Stage): Recorded => {
       const change = changes[name] ?? byPassages;
       const { method, initSeed, seed } = stage.run;
       const answers = matching(results, { method, initSeed, seed });

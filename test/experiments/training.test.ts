@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import { isDrawn } from '../../lib/experiments/running/fresh-test.js';
-import { NEAR_MISSES } from '../../lib/experiments/running/near-misses.js';
+import { NEAR_MISSES } from '../../lib/experiments/training/near-misses.js';
 import {
   readPredictions,
   type ConditionPrediction,
@@ -17,8 +17,14 @@ import {
   listTestRuns,
   loadTrainingTest,
 } from '../../lib/experiments/training/training-test.js';
-import { HABIT, HABIT_STEPS, PAIRED, PASSAGES } from '../../lib/experiments/training/tests.js';
-import { REWARDS, TRAINING_TESTS } from '../../lib/experiments/training/tests.js';
+import {
+  HABIT,
+  HABIT_STEPS,
+  PAIRED,
+  PASSAGES,
+  REWARDS,
+  TRAINING_TESTS,
+} from '../../lib/experiments/training/tests.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { trainerSettings } from '../../lib/training/config.js';
 import { trainConfigForRun } from '../../lib/training/policy-runs.js';

@@ -48,9 +48,6 @@ export interface LimitedAnswer extends Measurement {
   /** One for each limit of {@link FORCED_AFTER} that the policy exceeded. */
   forced: ForcedAnswer[];
 }
-export interface LimitedRecord {
-  answers: LimitedAnswer[];
-}
 export type LimitedResult = QuestionResult & LimitedAnswer;
 
 /** The fresh test of limits. */

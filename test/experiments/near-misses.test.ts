@@ -3,9 +3,9 @@ import {
   addNearMisses,
   NEAR_MISSES,
   withNearMisses,
-} from '../../../lib/experiments/running/near-misses.js';
-import { queriesWithEvidence, retrievalRecall } from '../../../lib/retrieval/recall.js';
-import { loadWorld } from '../../../lib/retrieval/small-world.js';
+} from '../../lib/experiments/training/near-misses.js';
+import { queriesWithEvidence, retrievalRecall } from '../../lib/retrieval/recall.js';
+import { loadWorld } from '../../lib/retrieval/small-world.js';
 
 describe('near misses', async () => {
   const world = await loadWorld();
