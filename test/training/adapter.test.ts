@@ -51,7 +51,7 @@ const greedy = async (policy: TrainedAdapter['policy']): Promise<number> => {
   return (await policy.generate([[5, 9, 31]], options))[0].logProbs?.[0] ?? NaN;
 };
 
-it('begins as the model, and moves the policy and not the model', async () => {
+it('starts as the model; updates move the policy, but not the model', async () => {
   const reference = (await trained.referenceLogProbs([ROW]))[0];
   expect((await trained.logProbs([ROW]))[0]).toEqual(
     reference.map((x) => expect.closeTo(x, 5) as number),
@@ -68,7 +68,7 @@ it('begins as the model, and moves the policy and not the model', async () => {
   expect(await valueOf(trained)).toBeLessThan(likelier);
 });
 
-it('has a policy that is the newest one, and the initial one when that is asked for', async () => {
+it('gives the newest policy and the initial one', async () => {
   expect(trained.policy.name).toBe('mine');
   const first = await greedy(trained.policy);
   expect(await greedy(trained.initialPolicy)).toBeCloseTo(first, 5);
@@ -79,7 +79,7 @@ it('has a policy that is the newest one, and the initial one when that is asked 
   expect(await greedy(trained.policy)).toBeCloseTo(newest, 5);
 });
 
-it('gives log-probabilities at the temperature that the policy samples at', async () => {
+it('gives log-probs at the sampling temperature', async () => {
   const cool = adapterOf({ temperature: 0.5 });
   expect((await cool.logProbs([ROW]))[0][0]).not.toBeCloseTo(
     (await trained.logProbs([ROW]))[0][0],
@@ -88,7 +88,7 @@ it('gives log-probabilities at the temperature that the policy samples at', asyn
   cool.dispose();
 });
 
-it('scales gradients down to the largest norm', async () => {
+it('clips gradients at the maximum norm', async () => {
   const norms: number[] = [];
   for (const maxGradNorm of [1e6, 1e-6]) {
     const adapter = adapterOf();
@@ -102,7 +102,7 @@ it('scales gradients down to the largest norm', async () => {
   expect(norms[0]).toBeCloseTo(norms[1], 5);
 });
 
-it.each([NaN, Infinity])('makes no step where the norm of the gradients is %d', async (factor) => {
+it.each([NaN, Infinity])('skips the update if the gradient norm is %d', async (factor) => {
   await step(trained);
   const before = await valueOf(trained);
   const { gradNorm } = await trained.update([ROW], OPTIONS, (logProbs) => ({
@@ -112,7 +112,7 @@ it.each([NaN, Infinity])('makes no step where the norm of the gradients is %d', 
   expect(await valueOf(trained)).toBe(before);
 });
 
-it('goes on from a checkpoint as if it had never stopped', async () => {
+it('resumes from a checkpoint as if never interrupted', async () => {
   for (let i = 0; i < 2; i++) await step(trained);
   const trainable = fromNamedArrays(await toNamedArrays(trained.weights));
   const optimizer = await trained.optimizer.toArrays();
@@ -126,7 +126,7 @@ it('goes on from a checkpoint as if it had never stopped', async () => {
   other.dispose();
 });
 
-it('trains extra parameters, which are no part of the policy', async () => {
+it('trains extra parameters apart from the policy', async () => {
   const own = adapterOf({ extraParams: { scale: tf.scalar(2) } });
   expect(await valueOf(own)).toBeCloseTo(await valueOf(trained), 4);
   const loss: Parameters<typeof own.update>[2] = (logProbs, _, { newest }) => ({
@@ -141,7 +141,7 @@ it('trains extra parameters, which are no part of the policy', async () => {
   own.dispose();
 });
 
-it('runs layers that are not trained once for the reference and an update, and keeps nothing of them after it', async () => {
+it('runs frozen layers once for the reference and an update, and frees their outputs after it', async () => {
   const upper = adapterOf({ lora: { rank: 2, alpha: 4, layersToTransform: [1] } });
   const row = (last: number): typeof ROW => ({
     ...ROW,

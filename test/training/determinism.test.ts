@@ -37,7 +37,7 @@ describe.skipIf(!isBuilt)('a training on wasm (needs dist/)', () => {
     return sha256(Buffer.concat(bytes));
   };
 
-  it('comes to the committed bytes', async () => {
+  it('gives the committed bytes', async () => {
     expect(await train('alone', 1)).toBe(EXPECTED);
   });
 

@@ -34,7 +34,7 @@ const TRAININGS: [TrainerName, object][] = [
 
 describe.skipIf(!HAS_NATIVE)('graphs of the native backend (needs native)', () => {
   it.each(TRAININGS.slice(0, cases(2, 6)))(
-    'hold every operation of %s with %j',
+    'cover every operation of %s with %j',
     async (trainer, settings) => {
       await useBackend('native');
       Object.assign(ops, { traced: 0, unknown: [] });

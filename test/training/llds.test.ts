@@ -34,13 +34,13 @@ const tokens = () => ({
   ...LENGTHS,
 });
 
-describe.each(['action', 'response'] as const)('the penalty by %s', (gate) => {
-  it('is the decrease of tokens of preserved spans that have fallen as a whole', () => {
+describe.each(['action', 'response'] as const)('the LLDS penalty by %s', (gate) => {
+  it('is the decrease of tokens in preserved spans that became less likely as a whole', () => {
     const penalties = likelihoodPenalty(tf.tensor1d(NEW), tokens(), gate).dataSync();
     PENALTIES[gate].forEach((value, i) => expect(penalties[i]).toBeCloseTo(value, 6));
   });
 
-  it('adds its weighted mean to the loss', () => {
+  it('is added to the loss as a weighted mean', () => {
     const value = (llds: number): number => {
       const options = { clip: 0.2, beta: 0, llds, lldsGate: gate };
       return grpoLoss(tf.tensor1d(NEW), tokens(), options).dataSync()[0];
@@ -66,7 +66,7 @@ describe.each(['action', 'response'] as const)('the penalty by %s', (gate) => {
   });
 });
 
-it('takes rounding errors for no decrease', () => {
+it('the LLDS penalty ignores rounding errors', () => {
   const rounded = tf.tensor1d(OLD.map((x, i) => x - 1e-5 * (i % 3)));
   expect(Array.from(likelihoodPenalty(rounded, tokens(), 'action').dataSync())).toEqual(
     OLD.map(() => 0),
@@ -90,7 +90,7 @@ async function train(settings: object): Promise<{ norms: number[]; llds: number 
   };
 }
 
-it('is recorded and changes the update, off by default', async () => {
+it('is recorded and changes the update; off by default', async () => {
   const [plain, zero, penalized, byResponse] = [
     await train({}),
     await train({ llds: 0 }),
@@ -104,7 +104,7 @@ it('is recorded and changes the update, off by default', async () => {
   expect(byResponse.norms).not.toEqual(penalized.norms);
 });
 
-it('is refused with one mini-batch, where it could not act', () => {
+it('is rejected with one mini-batch, where it has no effect', () => {
   expect(() => tinyTraining({ settings: { miniBatches: 1, llds: 0.2 } })).toThrow(
     /llds[^]*grpo.miniBatches/,
   );

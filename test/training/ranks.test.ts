@@ -95,7 +95,7 @@ describe('ranks', () => {
     ['rejection-sampling', groups],
   ] as const;
   it.each(trainers.slice(0, cases(1, 5)))(
-    'train the same weights by %s as one',
+    'train the same weights by %s as a single process',
     async (trainer, settings) => {
       const config = tinyTraining({ trainer, settings });
       const alone = await train(config, 1);
@@ -104,7 +104,7 @@ describe('ranks', () => {
     },
   );
 
-  it('share work by its cost, and give results in order', async () => {
+  it('share work by its cost and give results in order', async () => {
     const costs = { a: 1, b: 5, c: 2, d: 2, e: 1 };
     const done: string[] = [];
     const results = await Promise.all(

@@ -22,7 +22,7 @@ const trainerOf = (
   });
 
 describe('rejection sampling', () => {
-  it('imitates what is right of five rollouts a question, always of the initial model', async () => {
+  it('imitates the correct ones of five rollouts per question, always by the initial model', async () => {
     // What the chatty model often says.
     const trainer = await trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 16 });
     const first = await trainer.next();
@@ -45,7 +45,7 @@ describe('rejection sampling', () => {
     trainer.dispose();
   });
 
-  it('learns nothing in a step without a right rollout', async () => {
+  it('learns nothing in a step without a correct rollout', async () => {
     const trainer = await trainerOf('rejection-sampling', ['never written']);
     expect((await trainer.next()).metrics).toMatchObject({
       loss: 0,
