@@ -75,7 +75,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     },
   );
 
-  it('accepts the same responses of a retrieval server', async () => {
+  it('accepts the same answers of a retrieval server', async () => {
     const folder = join(root, 'search');
     await writePython(folder, '');
     const found = (...scores: (number | undefined)[]) =>
@@ -130,7 +130,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     );
   });
 
-  it('reports cases that differ in the last bit or one token', async () => {
+  it('reports cases that differ in the last bit or in one token', async () => {
     const folder = join(root, 'wrong');
     await writePython(folder, formatRewardTest(rewardConstants('paper'), { numDrawn: 50 }));
     const change = (name: string, from: RegExp, to: string): void => {
@@ -214,7 +214,7 @@ describe('random rollouts', () => {
     for (const { expected } of cases) expect(expected.mask).toHaveLength(expected.token_ids.length);
   });
 
-  it('has RAG-R1’s turn for language models, and what the small world’s know', () => {
+  it("follows RAG-R1's turns for language models, and the small world's for its models", () => {
     const language = exportedRollout({ method: 'rag-r1', promptForm: 'chat', topK: 3 });
     expect(language).toMatchObject({
       querySeparator: ',',
@@ -234,7 +234,7 @@ describe('random rollouts', () => {
     );
   });
 
-  it('has no keywords for rewards that only this library has', () => {
+  it('rejects rewards that only exist in this library', () => {
     expect(() => rewardKeywords(rewardConstants('stepsearch'))).toThrow(
       /^Expected one of the rewards paper, authors-code, search-r1, search-r1-format,/,
     );

@@ -86,7 +86,7 @@ describe('episodes', () => {
       expect(auditRow(row, model)).toMatchObject(CLEAN);
   });
 
-  it('come back as the same trajectories', async () => {
+  it('round-trip to the same trajectories', async () => {
     const folder = path.join(root, 'run');
     const run = { method: 'parallelsearch', trainer: 'verifiers' };
     const options = { ...run, folder, questions: QUESTIONS };
@@ -108,7 +108,7 @@ describe('episodes', () => {
     expect(metrics['completions/mean_length']).toBeGreaterThan(1);
   });
 
-  it('of other environments are imported too: tool calls as searches, other weights', async () => {
+  it('of other environments are imported, too: tool calls as searches, other weights', async () => {
     const folder = path.join(root, 'tools');
     const search = { name: 'search', arguments: '{"queries": ["a", "b"]}' };
     const messages = [
@@ -145,7 +145,7 @@ describe('episodes', () => {
       { traces: [{ task: { data: {} }, nodes: [{ parent: 0, message: { role: 'user' } }] }] },
       'circle',
     ],
-  ])('that are none are refused: %o', async (episode, reason) => {
+  ])('are rejected if invalid: %o', async (episode, reason) => {
     const folder = path.join(root, reason);
     mkdirSync(folder);
     writeFileSync(path.join(folder, 'traces.jsonl'), JSON.stringify(episode));
@@ -157,7 +157,7 @@ describe.skipIf(!verifiersPython)(
   'verifiers (needs PARALLELSEARCH_VERIFIERS_PYTHON)',
   { timeout: PATIENCE_MS },
   () => {
-    it('reads the episodes with the same branches, and writes what is imported', async () => {
+    it('reads the episodes with the same branches, and writes importable ones', async () => {
       const written = path.join(root, 'written');
       const script = `
 import json, sys

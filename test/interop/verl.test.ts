@@ -28,7 +28,7 @@ const ALGORITHMS = [
 
 describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => {
   it.each(ALGORITHMS)(
-    'takes the configuration, rows, reward and agent loop of %s',
+    'accepts the configuration, rows, reward and agent loop of %s',
     async (method, settings) => {
       const folder = path.join(root, method.replace(':', '-'));
       const { questions } = trainingExport();
@@ -76,7 +76,7 @@ describe.skipIf(process.platform === 'win32')('the launch script', () => {
   };
 
   it.each(['plain', "it's a=b, (c) [d] {e}", 'Århus ~#"', '${HOME}', "back\\'slash", 'end\\'])(
-    'overrides the folder by the grammar of Hydra: %s',
+    "quotes the folder in Hydra's grammar: %s",
     async (name) => {
       const folder = path.join(root, 'named', name);
       await writeVerl(folder, trainingExport({ model: 'my/${model}' }));

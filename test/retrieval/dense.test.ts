@@ -63,7 +63,7 @@ describe('embedCorpus', () => {
   it.each([
     [{ corpus: 'other' }, 'corpus c'],
     [{ encoder: 'other' }, 'encoder e'],
-  ])('rejects a folder of another source: %o', async (change, message) => {
+  ])('rejects a folder made from another source: %o', async (change, message) => {
     await embedCorpus(countingEncoder(), passages, kept());
     const other = { ...kept(), source: { ...source, ...change } };
     await expect(embedCorpus(countingEncoder(), passages, other)).rejects.toThrow(message);
