@@ -25,7 +25,7 @@ it('reports a backend whose process crashes', async () => {
   });
 });
 
-it('measures the current backend and leaves no tensor behind', async () => {
+it('measures the current backend and leaks no tensors', async () => {
   await useBackend('wasm');
   const before = tf.memory().numTensors;
   const { gflops, size } = await measureGflops(100);

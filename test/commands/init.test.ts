@@ -49,7 +49,7 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
     });
     const npm = (...args: string[]) => promisify(execFile)('npm', args, { cwd: project });
 
-    it('depends on this copy, and on the packages of notebooks in its versions', async () => {
+    it('depends on this copy and on the same notebook packages', async () => {
       const ours = (await readJson(packagePath('package.json'))) as Manifest;
       const { name, dependencies, scripts } = (await readJson(
         inProject('package.json'),
@@ -68,12 +68,12 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       expect(existsSync(path.join(root, 'packed', tarball))).toBe(true);
     });
 
-    it('refuses a folder with something in it', async () => {
+    it('rejects a folder that is not empty', async () => {
       expect(await refusal(['init', project])).toContain('to be new or empty');
     });
 
     it.skipIf(!isFull)(
-      'trains, evaluates and writes a page by npm start (needs test:full)',
+      'trains, evaluates and writes a page with npm start (needs test:full)',
       async () => {
         const grpo = { steps: 1, questionsPerStep: 2, groupSize: 2 };
         writeFileSync(inProject('train.json'), JSON.stringify({ method: 'parallelsearch', grpo }));
@@ -92,12 +92,15 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       },
     );
 
-    it.skipIf(!isFull)('checks types, data and reward by npm test (needs test:full)', async () => {
-      const { stdout } = await npm('test');
-      expect(stdout).toContain('No problems.');
-      expect(stdout).toMatch(/^# pass 1$/m);
-      writeFileSync(inProject('wrong.ts'), 'export const wrong: string = 1;\n');
-      await expect(npm('test')).rejects.toThrow();
-    });
+    it.skipIf(!isFull)(
+      'checks types, data and reward with npm test (needs test:full)',
+      async () => {
+        const { stdout } = await npm('test');
+        expect(stdout).toContain('No problems.');
+        expect(stdout).toMatch(/^# pass 1$/m);
+        writeFileSync(inProject('wrong.ts'), 'export const wrong: string = 1;\n');
+        await expect(npm('test')).rejects.toThrow();
+      },
+    );
   },
 );

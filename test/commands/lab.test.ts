@@ -31,7 +31,7 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
     );
   });
 
-  it('opens the notebooks and returns the exit code of JupyterLab', async () => {
+  it("opens the notebooks and returns JupyterLab's exit code", async () => {
     const { exitCode, started } = await lab(['--IdentityProvider.token=x'], {
       python,
       port: 9999,

@@ -52,7 +52,7 @@ export function tryReaders(readers: Readonly<Record<string, Reader>>): void {
     const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as string[]) : [];
 
     it(
-      'accepts an input or says what it expected',
+      'accepts an input or explains what it expected',
       async () => {
         const examples = earlier.map((base64): [Buffer] => [Buffer.from(base64, 'base64')]);
         const options = { numRuns, examples, ...(isFull ? {} : { seed: 1 }) };

@@ -28,7 +28,7 @@ let kernel: Kernel;
 beforeAll(async () => (kernel = await startKernel(folder)));
 afterAll(() => kernel.shutdown());
 
-it('a shutdown rejects the cell that runs, and those after it', async () => {
+it('a shutdown rejects the running cell and the following ones', async () => {
   const other = await startKernel(folder);
   const run = (code: string) => other.execute(code, { timeoutMs: 60_000, onOutput: silent });
   const rejection = expect(run('await new Promise(() => {})')).rejects.toThrow(/kernel ended/);
@@ -108,7 +108,7 @@ describe('Interrupt', () => {
     return run('await ended');
   }
 
-  it('ends a rollout and a training, and the kernel runs on', async () => {
+  it('stops a rollout and a training; the kernel keeps running', async () => {
     await run(`import * as ps from './dist/index.js';
 import { mkdtempSync, existsSync } from 'node:fs';
 await ps.useBackend('wasm');

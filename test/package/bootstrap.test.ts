@@ -122,7 +122,7 @@ describe('start', () => {
 });
 
 describe('install', () => {
-  it('runs npm ci if nothing is installed and names missing optional parts', async () => {
+  it('runs npm ci if nothing is installed, and lists missing optional parts', async () => {
     rmSync(inProject('node_modules/.package-lock.json'));
     const { code, output } = await bootstrap('build');
     expect(code).toBe(0);
@@ -196,7 +196,7 @@ describe('test', () => {
     expect((await finished).code).toBe(143);
     expect(takeCalls().map((call) => call.split(' ')[0])).not.toContain('vitest');
   });
-  it('passes filters to vitest without the checks, and --full in the environment', async () => {
+  it('passes filters to vitest without the checks, and --full through the environment', async () => {
     expect((await bootstrap('test', 'rewards', '--full')).code).toBe(1);
     const [, , vitest, full, ...others] = takeCalls();
     expect(vitest).toMatch(/^vitest run --reporter=.* rewards$/);

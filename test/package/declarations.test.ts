@@ -31,7 +31,7 @@ function importedPackages(entries: readonly string[]): string[] {
   return [...packages];
 }
 
-it.skipIf(!isBuilt)('import types of dependencies only (needs dist/)', () => {
+it.skipIf(!isBuilt)('only import types of dependencies (needs dist/)', () => {
   const packages = importedPackages(ENTRIES.map((entry) => packagePath('dist', entry)));
   expect(packages).toContain('zod');
   expect(packages.filter((name) => !(name in dependencies))).toEqual([]);

@@ -58,20 +58,25 @@ function loadedFiles(entry: string): Set<string> {
   return loaded;
 }
 
-it.each(['ask', 'evaluate'])('%s loads no TensorFlow.js before it needs a local policy', (name) => {
-  const packages = [...loadedFiles(`commands/${name}.ts`)].filter((file) => !path.isAbsolute(file));
-  expect(packages.filter((file) => file.includes('tfjs'))).toEqual([]);
-});
+it.each(['ask', 'evaluate'])(
+  '%s does not load TensorFlow.js before it needs a local policy',
+  (name) => {
+    const packages = [...loadedFiles(`commands/${name}.ts`)].filter(
+      (file) => !path.isAbsolute(file),
+    );
+    expect(packages.filter((file) => file.includes('tfjs'))).toEqual([]);
+  },
+);
 
 describe.skipIf(!isBuilt)('the entries (needs dist/)', () => {
-  it('are found by Node by name', () => {
+  it('can be imported by name in Node', () => {
     const names = JSON.stringify(ENTRIES.map(([name]) => name));
     const print = `(modules) => console.log(modules.every((some) => Object.keys(some).length > 0))`;
     const args = ['-e', `Promise.all(${names}.map((name) => import(name))).then(${print})`];
     expect(execFileSync(process.execPath, args, { cwd: packagePath() }).toString()).toBe('true\n');
   });
 
-  it('are found by name from the repository’s notebooks', () => {
+  it('can be imported by name in the repository’s notebooks', () => {
     const found = createRequire(packagePath('notebooks', 'own.ipynb'));
     for (const [name, file] of ENTRIES)
       expect(found.resolve(name)).toBe(packagePath(file.replace('../', '')));

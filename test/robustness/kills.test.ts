@@ -144,7 +144,7 @@ describe.skipIf(!isFull || !isBuilt)('killed work (needs test:full)', () => {
   });
 
   it.each(Object.entries(KINDS))(
-    'resumes to the same result: %s',
+    'resumes with the same result: %s',
     async (kind, args) => {
       const makeFolder = (name: string): string => {
         const folder = join(root, `${kind}-${name}`);

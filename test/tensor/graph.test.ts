@@ -127,21 +127,18 @@ describe('a computation run as a graph on native (needs native)', () => {
   const values = (container: tf.TensorContainer) =>
     [container as tf.Tensor | tf.Tensor[]].flat().map((x) => [x.shape, x.dtype, x.arraySync()]);
 
-  it.skipIf(!HAS_NATIVE).each(SHAPES)(
-    'gives the same for %s, and leaves the same',
-    (_, compute) => {
-      const [x, y] = inputs();
-      const before = tf.memory().numTensors;
-      const own = tf.tidy(() => compute(x, y));
-      const after = tf.memory().numTensors;
-      const graph = runAsGraph(() => tf.tidy(() => compute(x, y)));
-      expect(tf.memory().numTensors - after).toBe(after - before);
-      expect(values(graph)).toEqual(values(own));
-      tf.dispose([own, graph, x, y]);
-    },
-  );
+  it.skipIf(!HAS_NATIVE).each(SHAPES)('gives the same result and memory for %s', (_, compute) => {
+    const [x, y] = inputs();
+    const before = tf.memory().numTensors;
+    const own = tf.tidy(() => compute(x, y));
+    const after = tf.memory().numTensors;
+    const graph = runAsGraph(() => tf.tidy(() => compute(x, y)));
+    expect(tf.memory().numTensors - after).toBe(after - before);
+    expect(values(graph)).toEqual(values(own));
+    tf.dispose([own, graph, x, y]);
+  });
 
-  it.skipIf(!HAS_NATIVE)('serves other numbers of rows', () => {
+  it.skipIf(!HAS_NATIVE)('supports other numbers of rows', () => {
     for (const rows of [1, 5, 2]) {
       const x = tf.tensor2d(range(rows * 3), [rows, 3]);
       const compute = (): tf.Tensor => tf.tidy(() => tf.sum(tf.mul(x, 0.5), 1, true));
@@ -162,24 +159,21 @@ describe('a computation run as a graph on native (needs native)', () => {
     expect(sum.dataSync()[0]).toBeCloseTo(tf.sum(tf.square(x)).dataSync()[0], 5);
   });
 
-  it.skipIf(!HAS_NATIVE)(
-    'writes in place after what was read before, and before what is read after',
-    () => {
-      for (let i = 0; i < 20; i++) {
-        const block = tf.fill<tf.Rank.R3>([2, 3, 500], 1);
-        const sums = runAsGraph(() =>
-          tf.tidy(() => {
-            const before = tf.sum(block);
-            const row = tf.fill<tf.Rank.R3>([2, 1, 500], 3);
-            const written = writeColumns(block, row, tf.tensor1d([0, 2], 'int32'));
-            return [before, tf.sum(written)];
-          }),
-        );
-        expect(sums.map((sum) => sum.dataSync()[0])).toEqual([3000, 5000]);
-        tf.dispose([block, sums]);
-      }
-    },
-  );
+  it.skipIf(!HAS_NATIVE)('keeps in-place writes in order with reads before and after', () => {
+    for (let i = 0; i < 20; i++) {
+      const block = tf.fill<tf.Rank.R3>([2, 3, 500], 1);
+      const sums = runAsGraph(() =>
+        tf.tidy(() => {
+          const before = tf.sum(block);
+          const row = tf.fill<tf.Rank.R3>([2, 1, 500], 3);
+          const written = writeColumns(block, row, tf.tensor1d([0, 2], 'int32'));
+          return [before, tf.sum(written)];
+        }),
+      );
+      expect(sums.map((sum) => sum.dataSync()[0])).toEqual([3000, 5000]);
+      tf.dispose([block, sums]);
+    }
+  });
 
   it.skipIf(!HAS_NATIVE)('leaves the backend unchanged if the computation fails', () => {
     const [x] = inputs();

@@ -67,7 +67,7 @@ describe('the expert', () => {
     expect(hybrid).toEqual([['Red River'], ['Bo Reed'], ['Blue Lake'], ['Ada Stone']]);
   });
 
-  it('mixes both by the given share', async () => {
+  it('mixes parallel and sequential searches by the given share', async () => {
     const trajectories = await play(Array<Question>(200).fill(COMPARISON), 0.3);
     const atOnce = trajectories.filter(({ searchTurns }) => searchTurns.length === 1);
     expect(trajectories.every(({ searchTurns: { length } }) => length === 1 || length === 3)).toBe(

@@ -22,7 +22,7 @@ const evidenceOf = (question: Question, passages: PassageCollector): (string | u
   graphOf(question).map(({ evidence }) => evidence.map((id) => passages.get(id)?.title));
 
 describe('HotpotQA', () => {
-  it('searches both articles of a comparison at once', () => {
+  it('searches both articles of a comparison in parallel', () => {
     const passages = new PassageCollector();
     const question = read(hotpotqa, HOTPOT_COMPARISON, passages);
     expect(question).toMatchObject({
@@ -53,7 +53,7 @@ describe('HotpotQA', () => {
     ]);
   });
 
-  it('else ends it with the article that has the answer, or gives no graph', () => {
+  it('ends a bridge with the article that has the answer if none mentions the other, or gives no graph', () => {
     const context = [
       ['Bo Reed', ['A man of 1904.']],
       ['Red River (film)', ['A film.']],
