@@ -61,7 +61,7 @@ describe.each(NOTEBOOKS)('the notebook %s', (file) => {
   let html = '';
   let page = '';
 
-  it('is one page of charts and tables below 3 MB', async () => {
+  it('is one page of charts and tables under 3 MB', async () => {
     page = await exportNotebook(file, source, parameters);
     expect(statSync(page).size).toBeLessThan(3e6);
     html = readFileSync(page, 'utf8');
@@ -82,13 +82,13 @@ describe.each(NOTEBOOKS)('the notebook %s', (file) => {
   });
 
   it.skipIf(!chromiumPath || !isFull)(
-    'works for every reader (needs Chromium and test:full)',
+    'is accessible to every reader (needs Chromium and test:full)',
     async () => expect(await complaintsAboutReport(page)).toEqual([]),
     300_000,
   );
 });
 
-it('a result is kept while answers and code are the same', async () => {
+it('a result is kept while answers and code do not change', async () => {
   const { mtimeMs } = statSync(path.join(answered, 'base-vs-instruct.json'));
   await loadResult('base-vs-instruct', answered);
   expect(statSync(path.join(answered, 'base-vs-instruct.json')).mtimeMs).toBe(mtimeMs);

@@ -15,7 +15,7 @@ const module = (name: string): URL => new URL(`../../lib/${name}`, import.meta.u
 
 describe('bundleScript', () => {
   it.each(['pages/browser/report.js', 'pages/viewer/browser/main.js', 'pages/run/browser/main.js'])(
-    'bundles %s into one classic script, cached',
+    'bundles %s into one classic script, with a cache',
     async (name) => {
       const script = await bundleScript(module(name));
       expect(() => new Script(script)).not.toThrow();
@@ -24,7 +24,7 @@ describe('bundleScript', () => {
     },
   );
 
-  it('names a missing module', async () => {
+  it('reports a missing module', async () => {
     await expect(bundleScript(module('pages/absent.js'))).rejects.toThrow('absent');
   });
 });

@@ -60,8 +60,8 @@ describe('isPlainHtml', () => {
 
 afterAll(closeChromium);
 
-describe.skipIf(!chromiumPath)("a stranger's notebook in Chromium", () => {
-  it('runs nothing, reaches nothing and loads nothing', async () => {
+describe.skipIf(!chromiumPath)('an untrusted notebook in Chromium', () => {
+  it('runs, requests and loads nothing', async () => {
     const outputOf = (mime: string, text: string): CodeCell => ({
       ...(code(INJECTION) as CodeCell),
       outputs: [{ output_type: 'display_data', data: { [mime]: [text] }, metadata: {} }],
