@@ -1,4 +1,4 @@
-/** The checks find the faults of a bad page and none in a good one. */
+/** The checks find the errors of a bad page and none in a good one. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What a terminal shows of a question. */
+/** The terminal output of `ask`. */
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { afterEach, expect, it, vi } from 'vitest';
 import { askCommand, runAsk } from '../../lib/commands/ask.js';

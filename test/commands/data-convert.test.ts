@@ -1,4 +1,4 @@
-/** Questions from one layout into another, as a user converts them. */
+/** Converting questions between layouts, as a user does. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -18,7 +18,7 @@ it('reports the speed of a backend, or why it does not load', async () => {
 });
 
 it('reports a backend whose process crashes', async () => {
-  // In the sources there is no such program, so its process fails.
+  // The program does not exist in the sources, so its process fails.
   expect(existsSync(packagePath('lib', 'commands', 'doctor-backends.js'))).toBe(false);
   expect(await checkBackend('cpu')).toMatchObject({
     detail: expect.stringMatching(/^its process ended with code 1/) as string,

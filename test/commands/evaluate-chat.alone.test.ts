@@ -38,7 +38,10 @@ const [out, trajectories, page] = ['answers.jsonl', 'trajectories.jsonl', 'page.
   join(root, name),
 );
 
-/** Searches for both people of a question, at once if it may, then names the first. */
+/**
+ * Searches for both people of a question, in one turn if allowed, then answers with the
+ * first.
+ */
 function reply({ messages, tools }: ChatRequest) {
   const [a, b] = (messages[0] as { content: string }).content
     .match(/Which is taller, (Ada \d+) or (Bo \d+)/)!
@@ -85,7 +88,7 @@ beforeEach(() => {
   server.requests.splice(0);
 });
 
-/** The numbers of the questions whose first turn was asked of the server. */
+/** The numbers of the questions whose first turn reached the server. */
 const askedQuestions = (): number[] =>
   server.requests
     .filter(({ messages }) => messages.length === 1 && !isProbe(messages))

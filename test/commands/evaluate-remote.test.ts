@@ -1,4 +1,4 @@
-/** Evaluating a policy that is elsewhere, behind a server that answers as vLLM does. */
+/** Evaluating a remote policy, behind a server that answers like vLLM. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';

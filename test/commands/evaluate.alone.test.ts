@@ -21,7 +21,7 @@ vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
 
 vi.mock(import('../../lib/io/processes.js'), { spy: true });
 
-/** Settings of no preset. */
+/** Settings that no preset has. */
 const CONFIG = tinyTraining({
   method: 'search-r1',
   model: 'overruled',
@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 
 const COMMON = { seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
-/** The lines that an evaluation writes. */
+/** The lines written by an evaluation. */
 async function evaluate(more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<object[]> {
   await runEvaluate({ ...COMMON, checkpoints: root, data, out, trajectories, ...more });
   return linesOf(out);

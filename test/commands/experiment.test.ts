@@ -10,8 +10,8 @@ const inFolder = folderForEach();
 const backend = { name: 'wasm', detail: 'made up' } as BackendReport;
 
 /**
- * Runs with an experiment `a` of one job of 100 s and `b` of two hours, which is planned
- * once its training of 50 s is done.
+ * Runs with an experiment `a` of one 100-second job and `b` of two hours, which is
+ * planned once its training of 50 s is done.
  */
 async function run(
   names: string,

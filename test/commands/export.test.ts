@@ -1,4 +1,4 @@
-/** Charts and tables of a page as files, PDF and PNG by a real Chromium. */
+/** Charts and tables of a page as files; PDF and PNG by a real Chromium. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,6 @@
-/** Policies of the small world on other data: refused, or another is asked instead. */
+/**
+ * Policies of the small world on other data: rejected, or replaced by a language model.
+ */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';

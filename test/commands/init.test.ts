@@ -1,4 +1,4 @@
-/** A project of one's own, outside of the repository, as a user makes and runs it. */
+/** A project outside the repository, as a user makes and runs it. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { isBuilt, refusal, runCommand } from './command-line.js';
 import { isFull } from '../full.js';
 import { linesOf } from './tiny-world.js';
 
-/** For a busy machine; a free one needs half a minute. */
+/** For a busy machine; an idle one needs half a minute. */
 const PATIENCE_MS = 900_000;
 
 const root = temporaryFolder();
@@ -26,9 +26,7 @@ interface Manifest {
   dependencies: Record<string, string>;
 }
 
-/**
- * What `npm install` makes of a dependency on this very copy, without asking a registry.
- */
+/** The result of `npm install` with a dependency on this copy, without a registry. */
 function link(): void {
   const modules = (...parts: string[]): string => inProject('node_modules', ...parts);
   mkdirSync(modules('.bin'), { recursive: true });
@@ -55,7 +53,7 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
         inProject('package.json'),
       )) as Manifest;
       expect(name).toBe('my-search');
-      // Else `npx tsc` would be the older one that tslab brings.
+      // Otherwise `npx tsc` would be tslab's older version.
       expect(scripts.postinstall).toBe('npm rebuild typescript');
       expect(dependencies.parallelsearch).toBe(`file:${path.resolve(packagePath())}`);
       expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(['tslab', 'danfojs-node']));

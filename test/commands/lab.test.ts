@@ -7,7 +7,7 @@ import { writeFakePython } from '../notebook/fake-python.js';
 
 const folder = temporaryFolder();
 
-/** Runs the command with a start that only records. */
+/** Runs the command with a recorder in place of JupyterLab. */
 async function lab(args: string[], settings: Partial<LabSettings>) {
   let said = '';
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => (said += String(text)) !== '');

@@ -7,8 +7,7 @@ import { isBuilt, runProcess } from './command-line.js';
 const root = temporaryFolder();
 
 /**
- * A python3 that does what is said of pip and zipfile, at the head of the PATH or as all
- * of it.
+ * A python3 with the given answers for pip and zipfile, first on the PATH or alone on it.
  */
 function fakePython(name: string, script: string, path = process.env.PATH!): { PATH: string } {
   const folder = join(root, name);

@@ -1,6 +1,5 @@
 /**
- * A stranger's data, from the command line: no graphs, a file for each split, a
- * compressed corpus.
+ * A user's data on the command line: no graphs, one file per split, a compressed corpus.
  */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';

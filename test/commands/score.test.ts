@@ -6,7 +6,7 @@ import { runScore, type ScoreSettings } from '../../lib/commands/score.js';
 import { subQuestion } from '../data/questions.js';
 import { temporaryFolder } from '../folder.js';
 
-/** As much of a line of JSON as is looked at. */
+/** The fields of a JSON line that are checked. */
 interface ScoreLine {
   id: string;
   total: number;
@@ -37,7 +37,7 @@ class TextSink extends Writable {
   }
 }
 
-/** Runs the command's inside on fake streams. */
+/** Runs the command with fake streams. */
 async function score(
   files: string[],
   settings: Partial<ScoreSettings> = {},

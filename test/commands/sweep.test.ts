@@ -1,7 +1,4 @@
-/**
- * A grid of trainings as a user runs it: all combinations, one page, and going on where
- * it was stopped.
- */
+/** A grid of trainings as a user runs it: all combinations, one page, and resuming. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -21,7 +21,7 @@ writeFileSync(
   JSON.stringify(tinyTraining({ model: 'overruled', titleWeight: 0, rollout, settings })),
 );
 
-/** Trains into a folder as the command line says. */
+/** Trains into a folder with command-line options. */
 async function train(folder: string, ...more: string[]): Promise<string> {
   const out = join(root, folder);
   const own = words`--config ${config} --model ${model} --data ${data} --backend wasm --out ${out}`;

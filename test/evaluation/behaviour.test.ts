@@ -192,7 +192,7 @@ describe('labelTrajectory', () => {
     for (const wrote of [passage, `${passage}</information>`]) expect(invents(wrote)).toBe(true);
     for (const wrote of ['', '\n\n<think> t </think>', '</information>\n<think> t </think>'])
       expect(invents(wrote)).toBe(false);
-    // Stray text after a whole block is malformed, but no passage.
+    // Stray text after a complete block is malformed, but not a passage.
     expect(invents('So ', '</information>')).toBe(false);
   });
 
@@ -458,7 +458,7 @@ describe.skipIf(!existsSync(rollouts))('real trajectories (needs PARALLELSEARCH_
     const names = { shared: 67, found: 79, annotated: 73 };
     const bamboogle = agreement('search-r1-instruct-bamboogle');
     expect(bamboogle).toEqual({ ...names, questions: 125, sameLabel: 123 });
-    // Without capital letters nothing is found, and the label is unknown.
+    // Without capital letters no names are found, and the label is unknown.
     const nq = agreement('search-r1-base-nq');
     expect(nq).toMatchObject({ questions: 40, found: 0, annotated: 39 });
   });

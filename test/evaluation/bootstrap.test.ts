@@ -48,7 +48,7 @@ function bootstrapOf(
     bootstrap.estimator({ method, model: 'base' }, column)(weights);
 }
 
-/** The first `share` of `n` questions is right. */
+/** The first `share` of `n` questions are right. */
 const shareRight = (n: number, share: number): (0 | 1)[] =>
   Array.from({ length: n }, (_, i) => (i < n * share ? 1 : 0));
 

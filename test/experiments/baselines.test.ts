@@ -28,7 +28,7 @@ import { result, syntheticResults } from './synthetic.js';
 
 const root = temporaryFolder();
 
-/** Puts folders where the weights of the runs are looked for. */
+/** Makes folders in place of the weights of the runs. */
 const train = (runs: ReturnType<typeof baselineRuns>): void =>
   runs
     .flatMap((run) => listFolders(weightFolders(run, root)))
@@ -58,7 +58,7 @@ it('compares everything trained from both initial models', () => {
   train(main);
   expect(comparedRuns(root)).toEqual([]);
   const ofMethod = (name: string) => baselineRuns().filter(({ method }) => method === name);
-  // PPO from one kind only.
+  // PPO from one initial model only.
   train([...ofMethod('otc'), ...ofMethod('stepsearch'), ...ofMethod('search-r1:ppo').slice(0, 1)]);
   const compared = comparedRuns(root);
   const mainMethods = ['search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
@@ -134,7 +134,7 @@ describe('spread between trainings', () => {
 
 describe('the report', () => {
   const answers = syntheticResults({ perTemplate: 4, warmUps: 3 });
-  // One training answers everything, with a call less than Search-R1.
+  // One training answers every question right, with one call fewer than Search-R1.
   const once = matching(answers, { method: 'search-r1', initSeed: 1, seed: 1 });
   const otc = once.map(({ modelCalls, ...answer }) => {
     return { ...answer, method: 'otc', em: 1 as const, modelCalls: modelCalls - 1 };
@@ -203,7 +203,7 @@ it('draws the Pareto front of answers and calls', () => {
   const rows = [
     ['otc', 0.5, 2],
     ['stepsearch', 0.6, 3],
-    // As many calls as the one before, and fewer right answers.
+    // As many calls as the previous one, and fewer right answers.
     ['sft', 0.4, 3],
   ].flatMap(([method, em, calls]) =>
     Object.entries({ em, model_calls: calls }).map(([metric, value]) => {

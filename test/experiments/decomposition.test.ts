@@ -84,7 +84,7 @@ describe('measures against the graphs', () => {
   });
 });
 
-/** Numerator over denominator of a measure over all answers that it is about. */
+/** Numerator over denominator of a measure over all answers that it includes. */
 function ratioOf({ numerator, denominator, includes = () => true }: Measure): number {
   const counted = answers.filter(includes);
   return sum(counted, numerator) / sum(counted, denominator!);
@@ -115,7 +115,8 @@ describe('parallelizing over training', () => {
 describe('matchSubQuestions', () => {
   const [ADA, BO] = PEOPLE;
   const either = 'Ada Stone or Bo Reed';
-  // Expected: numbers asked, of independent sub-questions, matched, and matched at once.
+  // Expected numbers: sub-queries, independent sub-questions, matched, and matched in
+  // parallel.
   it.each([
     ['pairs each sub-question once', COMPARISON, [[ADA, BO], ['cy hill born']], [3, 3, 3, 2]],
     ['ignores repeats and other words', COMPARISON, [[ADA, ADA, 'weather']], [3, 3, 1, 1]],

@@ -117,7 +117,7 @@ describe('measuring latency', () => {
     expect(fractions).toEqual([0.5, 1]);
     expect(await sent([1])).toEqual(first);
     expect(await sent([2])).not.toEqual(first);
-    // 2 repeats of 5 sub-queries, of which 1, 2 and 5 are sent in 5 ways
+    // 2 repeats of 5 sub-queries, of which 1, 2 and 5 are sent in 5 modes
     expect(first).toHaveLength(2 * 5 * (1 + 2 + 5));
     expect(new Set(first.slice(0, 40)).size).toBe(5);
   });

@@ -31,7 +31,7 @@ const root = temporaryFolder();
 const benchmarks = join(root, 'benchmarks');
 const NUM_PEOPLE = 200;
 
-/** Comparisons of invented people, in the layout of HotpotQA's FlashRAG folder. */
+/** Comparisons of invented people in the layout of FlashRAG's HotpotQA folder. */
 function writeBenchmark(name: string): void {
   const folder = join(benchmarks, name);
   mkdirSync(folder, { recursive: true });
@@ -93,7 +93,7 @@ describe('questions', () => {
       expect([split, dev.has(id)]).toEqual(['train', false]);
       expect(graphQuestionType(metadata.graph!)).toBe('parallelizable');
     }
-    // 120 of HotpotQA and 2WikiMultiHopQA are asked, where there are 99.
+    // 120 questions of HotpotQA and 2WikiMultiHopQA are requested, but only 99 exist.
     expect(world.test).toHaveLength(6 * 40 + 2 * 99);
     expect((await loadRealWorld(benchmarks)).test).toEqual(world.test);
     const byTopK = askedQuestions(world, 5).map(({ metadata }) => metadata.benchmark);
@@ -142,7 +142,7 @@ it('the result has figures over both multi-hop benchmarks, times, and other numb
   const topK = toRows(frames.firstTopK);
   expect(topK.map((row) => row.topK)).toEqual([1, 3, 10]);
   expect(new Set(topK.map(({ value }) => value)).size).toBe(1);
-  // Without a graph there is no figure of the evidence.
+  // Without a graph, there is no evidence metric.
   const rows = toRows(frames.first);
   const evidence = { metric: 'evidence_seen', method: 'search-r1', subset: 'all' };
   expect(matching(rows, { ...evidence, benchmark: 'nq' })).toEqual([]);

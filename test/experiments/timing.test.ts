@@ -70,7 +70,7 @@ describe('timing', () => {
     const { rows, contrasts, provenance } = tidy;
     expect(provenance.timing).toBe(timed.provenance);
     const cell = { benchmark: 'hotpotqa', subset: 'parallelizable', model: 'base' };
-    // One search and the answer, however many entities are compared.
+    // One search and the answer for any number of entities.
     const ours = matching(rows, { ...cell, method: 'parallelsearch', metric: 'seconds' });
     expect(ours).toMatchObject([{ value: 0.02, low: 0.02, high: 0.02 }]);
     const [ratio] = matching(contrasts, { ...cell, against: 'search-r1', kind: 'ratio' });

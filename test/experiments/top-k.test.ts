@@ -15,7 +15,7 @@ import { writeSyntheticTopK } from './synthetic-top-k.js';
 describe('answers by top-k', () => {
   let world: World;
   let sample: Question[];
-  /** What answers the sample, and some other passages: encoding all takes long. */
+  /** The evidence of the sample and some other passages: encoding all takes too long. */
   let few: World;
   beforeAll(async () => {
     await useBackend('wasm');

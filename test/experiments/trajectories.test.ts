@@ -1,4 +1,4 @@
-/** Trajectories to read, by a policy that says what a script says. */
+/** Recorded trajectories of a scripted policy. */
 import { cross } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createPassages } from '../../lib/data/question.js';

@@ -1,5 +1,5 @@
 /**
- * The audit: for each format a clean file, and for each check a file made to break it, at
+ * The audit: a correct file of each format, and for each check a file that fails it, in
  * row 2 and a known turn.
  */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ async function encode(text: string): Promise<number[]> {
     );
 }
 
-/** What the policy and the tool wrote, turn by turn. */
+/** Texts of the policy and the tool, turn by turn. */
 const PROMPT = '<|im_start|>user\nWho was born first?<|im_end|>\n<|im_start|>assistant\n';
 const GENERATIONS = [
   '<think> both </think><tool_call>Ada</tool_call><|im_end|>',
@@ -137,7 +137,7 @@ const traceRow = ({ prompt, parts }: Tokens) => {
 
 const LAYOUTS = { trl: trlRow, verl: verlRow, 'legacy verifiers': stepsRow, verifiers: traceRow };
 
-/** As this library records it. */
+/** As recorded by this library. */
 const ownRow = ({ prompt, parts }: Tokens) => ({
   segments: [prompt, ...parts].map((tokenIds, i) => ({
     kind: i === 0 ? 'prompt' : i % 2 === 1 ? 'policy' : 'information',
@@ -150,7 +150,7 @@ const ownRow = ({ prompt, parts }: Tokens) => ({
 const audit = (row: unknown, auditModel: AuditModel | undefined = model) =>
   readTokenRows(JSON.parse(JSON.stringify(row))).map((one) => auditRow(one, auditModel))[0];
 
-/** A row breaks a check at a turn, and no other check. */
+/** A row fails one check at a turn, and no other. */
 const expectOnly = (
   check: AuditCheck,
   turn: number,
@@ -160,10 +160,10 @@ const expectOnly = (
   const faults = Object.values(audit(row, auditModel)).filter((outcome) => outcome);
   expect(faults).toMatchObject([{ check, turn }]);
 };
-/** A row breaks a check at a turn, and maybe others. */
+/** A row fails a check at a turn, and maybe others. */
 const expectFault = (check: AuditCheck, turn: number, row: unknown): void =>
   expect(audit(row)[check]).toMatchObject({ check, turn });
-/** A row that a change broke. */
+/** A row broken by a change. */
 const broken = <T>(row: T, change: (row: T) => unknown): T => {
   change(row);
   return row;
@@ -312,7 +312,7 @@ describe('prefix', () => {
       { ...trace.nodes[5], parent: 2, token_ids: [5, 6], mask: [false, true], logprobs: [-1] },
     ];
     expectFault('prefix', 2, { traces: [{ nodes }] });
-    // Another agent, on purpose.
+    // A subagent, on purpose.
     const call = { semantic_parents: [{ node: 2, type: 'subagent_call' }] };
     const linked = nodes.with(-1, { ...nodes.at(-1)!, ...call });
     expect(audit({ traces: [{ nodes: linked }] }).prefix).toBeNull();
@@ -525,7 +525,7 @@ describe.skipIf(!isBuilt)('audit FILE (needs dist/)', () => {
       }),
     );
 
-    // As the exported train.py logs them.
+    // As logged by the exported train.py.
     const logged = [clean, broken].map((row) => ({
       prompt: 'p',
       tokens: JSON.stringify(trlRow(row)),

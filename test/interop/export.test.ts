@@ -1,4 +1,4 @@
-/** Rewards and rollouts in Python are equal to this library's. */
+/** Rewards and rollouts in Python equal this library's. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -53,7 +53,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
       expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
         `${numDrawn} of ${numDrawn} rewards are equal bit by bit.\n`,
       );
-      // The rollouts depend on the preset only in how its method searches.
+      // The preset only changes how the method of the rollouts searches.
       if (isFull || preset === 'paper')
         expect(await runPython(python!, ['tests/test_rollout.py'], folder)).toBe(
           '300 of 300 rollouts are equal token by token.\n',
@@ -169,7 +169,7 @@ describe('random rollouts', () => {
         segments: [string, string][];
         token_ids: number[];
         mask: number[];
-        /** Of each passage its id and whether it is cut, by turn and query. */
+        /** Id of each passage and whether it is cut, by turn and query. */
         shown: [string, boolean][][][];
       };
     }

@@ -18,7 +18,7 @@ const SEARCH = '<think> both </think>\n<search> Ada Stone ## Bo Reed ## Cy Hill 
 const FOUND = '<information>Doc 1(Title: Bo Reed) Bo Reed is a singer born in 1904.</information>';
 const RIGHT = `${SEARCH}${FOUND}<think> t </think>\n<answer> Bo Reed </answer>`;
 const WRONG = '<think> t </think>\n<answer> Cy Hill </answer>';
-/** Right and decomposed in one turn; wrong, well-formed and without a search. */
+/** Right and decomposed in one turn; wrong, well-formed, without a search. */
 const SCORES = [1 + 3 * 0.15, 0 - 0.35 + 0.1].map(Math.fround);
 const PROMPT = `user\nAnswer. Question: ${COMPARISON.question}\nassistant\n`;
 const TRUTH = { target: COMPARISON.goldenAnswers, shape: 'parallelizable', id: COMPARISON.id };

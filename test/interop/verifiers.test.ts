@@ -22,7 +22,7 @@ import { CLEAN } from './exports.js';
 const root = temporaryFolder();
 const traces = path.join(root, 'traces.jsonl');
 type Scored = With<'rewards' | 'advantage'>;
-/** The rollouts of a step as a run records them, and as they were. */
+/** The rollouts of a step as a run records them, and the originals. */
 let lines: unknown[];
 let trajectories: Scored[];
 
@@ -93,7 +93,7 @@ describe('episodes', () => {
     const imported = await importRollouts(readVerifiersRollouts(root), options);
     const numRollouts = trajectories.length;
     expect(imported).toEqual({ numSteps: 1, numRollouts, numDifferent: 0, numAmbiguous: 0 });
-    /** What both have, in the order of the texts. */
+    /** Fields in both, in the order of the texts. */
     const shared = (all: unknown[]): object[] => {
       const kept = all.map(parseTokens).map((one) => {
         const { segments, questionId, goldenAnswers, step, rewards, advantage, answer } = one;

@@ -60,7 +60,7 @@ describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => 
 });
 
 describe.skipIf(process.platform === 'win32')('the launch script', () => {
-  /** The text of a quoted value, by the grammar of Hydra's overrides. */
+  /** The text of a quoted value in Hydra's override grammar. */
   const readQuoted = (value: string): string => {
     const [, inner] = /^'((?:\\\\)*|[^]*?[^\\](?:\\\\)*)'$/.exec(value)!;
     // An unescaped quote would end the value.
@@ -69,7 +69,7 @@ describe.skipIf(process.platform === 'win32')('the launch script', () => {
       .replace(/(\\*)'/g, (_, escapes: string) => `${'\\'.repeat((escapes.length - 1) / 2)}'`)
       .replace(/\\+$/, (escapes) => escapes.slice(escapes.length / 2));
   };
-  /** What OmegaConf makes of a text: an escaped interpolation is none. */
+  /** How OmegaConf reads a text: an escaped interpolation is text. */
   const resolve = (text: string): string => {
     expect(text).not.toMatch(/(?<!\\)\$\{/);
     return text.replaceAll('\\${', '${');

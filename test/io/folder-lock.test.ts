@@ -12,7 +12,7 @@ import { folderForEach } from '../folder.js';
 const inFolder = folderForEach();
 
 /**
- * Leaves a lock last updated `age` seconds ago; without a holder as after an early kill.
+ * Leaves a lock last updated `age` seconds ago; without an owner, as after an early kill.
  */
 function leaveLock(
   age: number,
@@ -96,12 +96,12 @@ describe('withFolderLock', () => {
   });
 
   it('keeps the lock of a container on this machine, whose processes are invisible', async () => {
-    // The clock may be another one: a new time would take the lock from a live process.
+    // The clocks may differ: a new time would take the lock from a live process.
     leaveLock(-3600, { pid: endedPid(), namespace: 'other-boot pid:[1]' });
     const { mtimeMs } = fs.statSync(inFolder('run.lock'));
     await expect(work()).rejects.toThrow(/If that has ended, remove/);
     expect(fs.statSync(inFolder('run.lock')).mtimeMs).toBe(mtimeMs);
-  }, 5_000); // No use in waiting.
+  }, 5_000); // Waiting would not help.
 
   it('passes on other errors', async () => {
     const locked = withFileLock(inFolder('a'.repeat(252)), async () => 'no');
@@ -161,7 +161,7 @@ describe('withFolderLock', () => {
   );
 
   it("waits for a fresh lock: takes over an ended process's, gives up on a renewed one", async () => {
-    // Each waits for seconds: at the same time.
+    // Each waits for seconds, so they run concurrently.
     const pid = endedPid();
     const [ended, future, renewed] = ['ended', 'future', 'renewed'].map((name) => inFolder(name));
     leaveLock(0, { pid }, ended);

@@ -29,7 +29,7 @@ const REQUEST: JsonRequest = {
 
 let server: LocalServer;
 
-/** Requests to a server that gives these answers in order, then repeats the last. */
+/** A server that gives these answers in order, then repeats the last. */
 async function serveAnswers(...answers: (() => Response)[]): Promise<ServedRequest[]> {
   const asked: ServedRequest[] = [];
   server = closing(

@@ -17,7 +17,7 @@ symlinkSync(packagePath('dist'), path.join(folder, 'dist'), 'junction');
 
 const silent = (): void => undefined;
 
-/** MIME types of what a cell shows, and the text of what it prints. */
+/** MIME types of displays in a cell, and the text that it prints. */
 const describeOutput = (output: CellOutput): unknown =>
   'data' in output ? Object.keys(output.data) : 'text' in output && output.text;
 
@@ -46,7 +46,7 @@ describe('the last expression of a cell', () => {
     const spec = { $schema, data: { values: [{ a: 1 }] }, mark: 'bar' };
     const file = writeCells(
       path.join(folder, 'show.ipynb'),
-      // tslab has set the variable of the last expression before the library is loaded.
+      // tslab sets the variable of the last expression before the library is loaded.
       code('undefined;'),
       code(`import { createFrame, intervalChart, table } from './dist/report/index.js';
 const frame = createFrame(${JSON.stringify(rows)});
@@ -96,12 +96,12 @@ describe('Interrupt', () => {
     let printed = '';
     await kernel.execute(source, {
       timeoutMs,
-      graceMs: 120_000, // for a busy machine; a free one stops within two seconds
+      graceMs: 120_000, // for a busy machine; an idle one stops within two seconds
       onOutput: ({ content }) => (printed += String(content.text)),
     });
     return printed.trim();
   };
-  /** A cell that runs until it is interrupted, then what became of its work. */
+  /** A cell that runs until it is interrupted, then reports the state of its work. */
   async function interrupted(work: string): Promise<string> {
     const cell = `ended = ${work}.then(() => 'done', (error: Error) => error.name);\nawait ended;`;
     await expect(run(cell, 2500)).rejects.toMatchObject({ reason: 'interrupted' });

@@ -87,8 +87,8 @@ describe.each(files)('%s', (name) => {
 });
 
 /**
- * The cells of a notebook as one module. Each cell is a block in the block of the one
- * before it, for a cell may declare a name again.
+ * The cells of a notebook as one module. Each cell is a block inside the previous cell's,
+ * because a cell may declare a name again.
  */
 function moduleOf(notebook: Notebook): string {
   const imports = new Set<string>();

@@ -14,7 +14,7 @@ import type { OpenPage, Page } from '../browser/chromium.js';
 import { startLab, type LabServer } from './lab-server.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
-/** A free machine needs a few seconds. */
+/** An idle machine needs a few seconds. */
 const PATIENCE_MS = 300_000;
 
 const { found } = await findJupyterLab();
@@ -110,7 +110,7 @@ describe.skipIf(!found || !chromiumPath)(
         `[...document.querySelectorAll('.jp-OutputArea-output')].map((output) => output.dataset.mimeType ?? null)`,
       );
       const html = Array<string>(4).fill('text/html');
-      // JupyterLab has none for charts.
+      // JupyterLab has no names for charts.
       expect(types).toEqual([null, ...html, 'application/vnd.jupyter.stdout']);
       const said = (await outputs<string[]>('pre', 'found.textContent')).join();
       kernelPid = Number(/kernel (\d+)/.exec(said)?.[1]);
@@ -143,7 +143,7 @@ describe.skipIf(!found || !chromiumPath)(
       await page.waitForFunction(`document.body.dataset.jpThemeLight === '${isLight}'`);
       const colors = await outputs('.ps-transcript .think .tag', 'getComputedStyle(found).color');
       expect(colors).toEqual([think]);
-      await execute('notebook:run-all-cells'); // Charts keep the colours of their drawing.
+      await execute('notebook:run-all-cells'); // Charts keep the colours they were drawn in.
       expect(await outputs('canvas.marks', INK)).toEqual([[ink, ink, ink]]);
     });
 

@@ -9,7 +9,7 @@ import { code, markdown, notebookOf } from './notebooks.js';
 const folder = temporaryFolder();
 const file = path.join(folder, 'a.ipynb');
 
-/** A notebook with ids, of one cell that shows `outputs`. */
+/** A notebook with ids and one cell that shows `outputs`. */
 const shown = (...outputs: unknown[]): Notebook =>
   notebookOf({ ...code('1'), id: 'one', outputs } as CodeCell);
 const output = (output_type: string, fields: object) => ({ output_type, ...fields });

@@ -14,7 +14,7 @@ const folder = temporaryFolder();
 
 const silent = (): void => undefined;
 
-/** For notebooks that leave it alive. */
+/** For notebooks that leave it running. */
 let kernel: Kernel;
 beforeAll(async () => (kernel = await startKernel(folder)));
 afterAll(() => kernel.shutdown());
@@ -121,7 +121,7 @@ describe('a notebook that fails', () => {
       code(`console.log('still fine');`),
       code(`setTimeout(() => void Promise.reject(new Error('left alone')), 20);
 await new Promise((resolve) => setTimeout(resolve, 100));`),
-      // The tag does not excuse it.
+      // The tag does not allow this error.
       code(`process.exit(3);`, 'raises-exception'),
       code(`console.log('never');`),
     );

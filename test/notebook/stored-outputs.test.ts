@@ -33,7 +33,7 @@ const rows = (count: number) =>
 const chart = (count: number) =>
   mimeBundle(bandChart(rows(count), { title: 'Reward', x: 'step', color: 'curve' }));
 
-/** The notebook as if it had shown these bundles in its first cell. */
+/** The notebook as if its first cell had shown these bundles. */
 async function execute(...bundles: (object | Promise<object>)[]): Promise<Notebook> {
   const executed = readNotebook(file);
   const [cell] = codeCells(executed);

@@ -57,7 +57,9 @@ function spawnBootstrap(args: string[]): ChildProcess {
   return spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], options);
 }
 
-/** Exit code, stdout, and all output, in which stdout and stderr mix at random. */
+/**
+ * Exit code, stdout, and all output, in which stdout and stderr are interleaved randomly.
+ */
 async function finish(child: ChildProcess) {
   let [output, stdout] = ['', ''];
   child.stdout!.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

@@ -38,7 +38,7 @@ it.skipIf(!isBuilt)('only import types of dependencies (needs dist/)', () => {
   expect(packages.filter((name) => name.startsWith('@tensorflow/'))).toEqual([]);
 });
 
-// The report's entry reaches danfojs-node where that is installed, as it is here.
+// The report entry reaches danfojs-node if it is installed, as here.
 it.skipIf(!isBuilt).each(isFull ? ['typescript7', 'typescript'] : ['typescript7'])(
   'pass %s with the DOM library, without skipLibCheck (needs dist/)',
   (compiler) => {

@@ -1,4 +1,4 @@
-/** The documentation and the code name each other's parts. */
+/** Documentation and code refer to each other's parts. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { mean } from 'd3-array';
@@ -31,7 +31,7 @@ describe.each(PAGES)('%s', (page) => {
     const text = read(page);
     const names = /`((?:lib|test|docs|scripts|notebooks|bench|examples)\/[\w./-]*)`/g;
     const files = Array.from(text.matchAll(names), ([, name]) => name);
-    // NAME stands for a name.
+    // NAME is a placeholder.
     const missing = files.filter((file) => !existsSync(packagePath(file)));
     expect(missing.filter((file) => !/[A-Z]{4}/.test(file))).toEqual([]);
     for (const [, target] of text.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {

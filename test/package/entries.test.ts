@@ -12,7 +12,7 @@ import { temporaryFolder } from '../folder.js';
 import { slow } from '../full.js';
 import { code, writeCells } from '../notebook/notebooks.js';
 
-// Starting a kernel takes two seconds on a free machine and many on a busy one.
+// A kernel starts in two seconds on an idle machine, much slower on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
 /** Package names, and paths from the notebooks' folder. */
@@ -45,7 +45,7 @@ it(`the main entry has at most ${MAX_NAMES} names, all different from the others
   expect(all.filter((name, i) => all.indexOf(name) !== i)).toEqual([]);
 });
 
-/** Files that importing a file of `lib/` loads, packages by their names. */
+/** Files loaded by importing a file of `lib/`, and packages by name. */
 function loadedFiles(entry: string): Set<string> {
   const loaded = new Set([packagePath('lib', entry)]);
   const imports = /^(?:import|export) (?!type )(?:[^'";]*? from )?'([^']+)';/gm;

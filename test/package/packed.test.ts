@@ -1,4 +1,4 @@
-/** The package that `npm pack` makes, and its use in an empty project. */
+/** The package made by `npm pack`, and its use in an empty project. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';

@@ -14,7 +14,7 @@ const { rowsOf, varianceComponents, standardError } = (await import(
 )) as Power;
 
 /**
- * Two warm-ups with two seeds each, by what the first method is ahead in each run on all
+ * Two warm-ups with two seeds each, given the lead of the first method in each run on all
  * of four questions.
  */
 const ahead = (differences: Record<string, number>): Row[] =>

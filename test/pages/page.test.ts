@@ -10,7 +10,7 @@ import { INJECTION } from './viewer/synthetic.js';
 
 afterAll(closeChromium);
 
-/** As modules of `lib/` name their pages' scripts. */
+/** As modules of `lib/` refer to their pages' scripts. */
 const module = (name: string): URL => new URL(`../../lib/${name}`, import.meta.url);
 
 describe('bundleScript', () => {

@@ -21,7 +21,7 @@ describe('the introduction of a report', () => {
     const provenance = { questions: 'dev: no test', warmUps: [1, 2], seeds: [1] };
     const text = setupText({ ...ABOUT, provenance });
     expect(text).toMatch(/^Some answers\. .*dev: no test.*2 seeds.*1 seed\./);
-    // Other reports count something else there.
+    // Other reports count something else in these fields.
     expect(setupText({ ...ABOUT, provenance: { warmUps: 3, seeds: [1] } })).toBe('Some answers.');
   });
 

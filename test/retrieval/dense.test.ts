@@ -12,7 +12,7 @@ import { FILMS, hasHnswlib, makePassages } from './passages.js';
 const inFolder = folderForEach();
 const source = { corpus: 'c', encoder: 'e' };
 
-/** Encodes each text as its number and counts calls; may fail at one text. */
+/** Encodes each text as its number and counts calls; can fail at a given text. */
 function countingEncoder(failAt?: string): Encoder & { asked: string[] } {
   const asked: string[] = [];
   return {

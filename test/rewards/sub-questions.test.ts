@@ -55,7 +55,7 @@ it('hasEvidence is true if the graph names a passage for every sub-question', ()
 });
 
 it('gaveUp is true for an answer with turns left and evidence missing', () => {
-  // The answer is a call too: with four calls, it searched three times.
+  // The answer is a call, too: with four calls, it searched three times.
   const given = { answer: 'x', modelCalls: 4, maxSearchTurns: 4, evidenceSeen: 0.5 };
   expect(
     [

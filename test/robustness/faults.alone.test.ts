@@ -1,6 +1,6 @@
 /**
- * The disk fails at any one write: the old or the new content is there, and the next
- * attempt succeeds.
+ * The disk fails at any write: the old or the new content is left, and the next attempt
+ * succeeds.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -115,7 +115,7 @@ vi.mock('node:fs', async (original) => {
 });
 
 /**
- * Runs work while the disk fails at write `at`; returns whether there was such a write.
+ * Runs work with a disk that fails at write `at`; returns whether that write happened.
  */
 async function whileFailing(
   kind: Kind,
@@ -332,7 +332,8 @@ if (isFull) {
       return values;
     };
     /**
-     * Fails at each write of the work in turn; run again, it ends as without a failure.
+     * Fails at each write of the work in turn; a second run gives the result without a
+     * failure.
      */
     async function goesOn(kind: Kind, work: (folder: string) => Promise<unknown>): Promise<void> {
       const whole = await work(inFolder('whole'));

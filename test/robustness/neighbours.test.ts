@@ -1,6 +1,6 @@
 /**
- * A training among hostile neighbours: readers that leave, folders and locks that are
- * removed, a second process, signals.
+ * A training among hostile neighbours: readers that exit, removed folders and locks, a
+ * second process, signals.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

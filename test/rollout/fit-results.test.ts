@@ -33,7 +33,7 @@ function toOutcome(documents: readonly [string, string][]): SearchOutcome {
   return { status: 'ok', passages };
 }
 
-/** The segment of a turn, and what is recorded of it. */
+/** The segment of a turn, and its recorded results. */
 function show(
   outcomes: readonly SearchOutcome[],
   {
@@ -141,7 +141,7 @@ describe('information over the token limit', () => {
           expect(first.map(({ text }) => text)).toEqual(second.map(({ text }) => text));
           const ids = results.map((result) => result.status === 'ok' && result.passages[0].id);
           expect(ids).toEqual(['0', '0']);
-          // Nothing that would fit is left out.
+          // Everything that fits is shown.
           expect(limit - segment.tokenIds.length).toBeLessThanOrEqual(3);
         },
       ),
@@ -215,7 +215,7 @@ describe('a rollout with cut information', () => {
         '    "Doc 1: X   All about X.",\n    "Doc 1: Y ## Z   All about Y ## Z."\n  ]\n}\n</information>\n',
     );
     expect(policy.calls[1][0]).toContain(segments[2].text);
-    // The labels say that it is a comma.
+    // The labels imply a comma.
     expect(querySeparator).toBeUndefined();
     expect(policy.calls[0][0]).toContain('split parts with ,.');
     const other = await playOne(script, { ...options, querySeparator: '##' });

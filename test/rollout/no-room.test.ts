@@ -24,7 +24,7 @@ describe('passages that do not fit', () => {
   });
   const two = formatInformation([passagesOf('X1', 'X2'), passagesOf('Y1', 'Y2')]);
   const prompt = buildPrompt('parallel', 'who?', { form: 'short' });
-  // Three more turns, and the policy's next text.
+  // Room for three more turns and the policy's next text.
   const enoughForTwo =
     prompt.length + SEARCH.length + two.length + 3 * 10 + OPTIONS.maxNewTokens + 1;
   const search = async (maxLength: number, reservePerTurn?: number) => {

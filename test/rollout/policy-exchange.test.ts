@@ -20,10 +20,10 @@ import { call, say } from '../policy/api/chat-stand-in.js';
 import { ANSWER, ask, found, kinds, library, OPTIONS, playOne, SEARCH } from './play.js';
 import { scriptedPolicy } from './scripted-policy.js';
 
-/** `toMatchObject` takes a regular expression itself for an empty object. */
+/** `toMatchObject` treats a bare regular expression as an empty object. */
 const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
 
-/** Rolls out one question with a model that gives these messages in turn. */
+/** Rolls out one question with a model that returns these messages in turn. */
 async function converse(
   replies: readonly AssistantMessage[],
   more: Partial<RolloutOptions> = {},
@@ -160,7 +160,7 @@ describe('a rollout with tool calls', () => {
 });
 
 describe('a request to a chat model', () => {
-  /** The options of one reply of each kind of model. */
+  /** The reply options of both kinds of models. */
   async function optionsOf(
     more: Partial<RolloutOptions>,
   ): Promise<Record<'tags' | 'tools', ReplyOptions>> {

@@ -203,7 +203,10 @@ describe('a retriever that fails', () => {
   });
 });
 
-/** Never answers a query that it `hangs` on; `limits` are the milliseconds it had. */
+/**
+ * Never answers queries for which `hangs` is true; `limits` are its timeouts in
+ * milliseconds.
+ */
 function hangingRetriever(hangs: (queries: readonly string[]) => boolean) {
   const limits: number[] = [];
   const retriever = echoRetriever((queries, signal) => {
@@ -220,7 +223,7 @@ describe('a hanging retriever', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   });
-  /** The result of rollouts that take less than a minute of the faked clock. */
+  /** The result of rollouts that take less than a minute of fake time. */
   async function elapse<T>(work: Promise<T>): Promise<T> {
     await vi.advanceTimersByTimeAsync(60_000);
     return work;
@@ -240,7 +243,7 @@ describe('a hanging retriever', () => {
   });
 
   it('ends the rollout with `timeout` at the deadline, and is aborted', async () => {
-    // A batch fails as a whole, so that each search here has a turn of its own.
+    // A batch fails as a whole, so each search gets its own turn here.
     const retriever = hangingRetriever((queries) => queries.includes('X'));
     const scripts = {
       'who?': ['<search> A </search>', SEARCH, ANSWER],

@@ -55,7 +55,7 @@ it('finds the texts shown in a turn, by position if all results are there', () =
     { status: 'ok', passages: [{ title: 'T', text: 'three' }] },
   ]);
   expect(shownTexts(results, printed)).toEqual([['one', 'two'], [], ['three']]);
-  // Cut before the second search: only titles tell what was shown.
+  // Cut before the second search: only titles show which results remain.
   const cut = printed.slice(0, printed.indexOf('two') + 2);
   expect(shownTexts([result('T', 'U'), result('V')], cut)).toEqual([['one', 'tw'], ['']]);
 });

@@ -25,7 +25,7 @@ describe.each([
     if (isThere) await useBackend(backend);
   });
 
-  /** Several operations, one with two results, and constants created on the way. */
+  /** Several operations, one with two outputs, and constants created on the way. */
   const compute = (x: tf.Tensor2D, weight: tf.Tensor2D): tf.Tensor2D =>
     tf.tidy(() => {
       const [left, right] = tf.split(tf.matMul<tf.Tensor2D>(x, weight), 2, 1);
@@ -82,7 +82,7 @@ describe.each([
   });
 });
 
-/** Every kind of shape that a graph infers; x is (2, 3, 4) and y (4, 2). */
+/** Every kind of shape inferred by a graph; x is (2, 3, 4) and y (4, 2). */
 const SHAPES: [string, (x: tf.Tensor3D, y: tf.Tensor2D) => tf.TensorContainer][] = [
   ['broadcasts', (x) => tf.mul(x, tf.tensor1d([1, 2, 3, 4]))],
   ['predicates', (x) => tf.where(tf.greater(x, 3), x, tf.zerosLike(x))],

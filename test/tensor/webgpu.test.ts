@@ -7,7 +7,7 @@ import { attendCached, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/ten
 import { boundFreeBuffers } from '../../lib/tensor/webgpu.js';
 import { HAS_WEBGPU } from './has-backend.js';
 
-/** The same numbers on every backend. */
+/** The same random numbers on every backend. */
 function numbers(name: string, shape: number[]): tf.Tensor {
   const random = createRandom(name);
   return tf.tensor(

@@ -281,7 +281,7 @@ describe('the boundary between prompt and response', () => {
     const search = policy('a </think>\n<search> b </search>');
     const turn = [fromPrompt(opened), search, fromEnvironment('<information>c</information>')];
     expect(formatFault([...turn, policy(`<think> ${answer}`)])).toBeNull();
-    // Opened once only.
+    // Only opened once.
     expect(formatFault([...turn, policy(answer)])).not.toBeNull();
   });
 

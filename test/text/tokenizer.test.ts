@@ -31,7 +31,7 @@ const UNIGRAM = ['<unk>', '</s>', '<', '/', 's', '>', 'a'].map((piece) => [
   piece === '</s>' ? 0 : -5,
 ]);
 const { model } = TOKENIZER_JSON as { model: { vocab: Record<string, number> } };
-/** {@link SPECIAL} with the ids of a vocabulary, where it has them. */
+/** {@link SPECIAL} with their ids in a vocabulary, if it has them. */
 const specialTokens = (vocab: Record<string, number>, more = {}) =>
   added(SPECIAL, more).map((token) => ({ ...token, id: vocab[token.content] ?? token.id + 300 }));
 
@@ -233,7 +233,7 @@ describe('createTokenizer', () => {
     const id = createTokenizer(ordinary).tokenId('</s>')!;
     expect(createTokenizer(ordinary).encode('a</s>')).toContain(id);
     expect(createTokenizer(ordinary, config).encode('a</s>')).not.toContain(id);
-    // A single character cannot be told from text.
+    // A single character cannot be distinguished from text.
     const filled = createTokenizer(ordinary, { pad_token: 'a' });
     expect(filled.encode('a')).toEqual(createTokenizer(ordinary).encode('a'));
   });

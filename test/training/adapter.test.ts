@@ -31,7 +31,7 @@ afterEach(() => {
   expect(tf.memory().numTensors).toBe(numTensors);
 });
 
-/** Makes the tokens of the row likelier, or less likely by a negative sign. */
+/** Makes the tokens of the row likelier, or less likely with a negative sign. */
 const step = (adapter: TrainedAdapter, sign = 1): ReturnType<TrainedAdapter['update']> =>
   adapter.update([ROW], OPTIONS, (logProbs) => ({
     loss: tf.mul<tf.Scalar>(tf.sum(logProbs), -sign),
@@ -39,7 +39,7 @@ const step = (adapter: TrainedAdapter, sign = 1): ReturnType<TrainedAdapter['upd
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 const valueOf = async (adapter: TrainedAdapter): Promise<number> =>
   sum((await adapter.logProbs([ROW]))[0]);
-/** Log-probability that a policy gives its greedy next token. */
+/** Log-prob of the greedy next token under a policy. */
 const greedy = async (policy: TrainedAdapter['policy']): Promise<number> => {
   const options = {
     temperature: 0,
@@ -98,7 +98,7 @@ it('clips gradients at the maximum norm', async () => {
     );
     adapter.dispose();
   }
-  // What is told is the norm before.
+  // The reported norm is the unclipped one.
   expect(norms[0]).toBeCloseTo(norms[1], 5);
 });
 
@@ -155,7 +155,7 @@ it('runs frozen layers once for the reference and an update, and frees their out
   }));
   expect(loss).toBeCloseTo(sum(reference), 4);
   const made = tf.memory().numTensors;
-  // Another row is computed anew, and so is the same one after it.
+  // Another row is computed again, and so is the same row after it.
   const [other] = await upper.referenceLogProbs([row(8)]);
   const [again] = await upper.referenceLogProbs([row(7)]);
   expect(again).toEqual(reference);

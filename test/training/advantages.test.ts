@@ -59,7 +59,7 @@ describe('turnAdvantages', () => {
   it('compares each turn with the same turn of the other rollouts', () => {
     const [[a, b, none, c]] = turnAdvantages([[[1, 5], [3, 5, 9], [], [2]]]);
     expectClose([a[0], b[0], c[0]], groupAdvantages([1, 3, 2], 3));
-    // Equal values, and one without another to compare with.
+    // Equal values, and a turn without another to compare with.
     expect([a[1], b[1], b[2]]).toEqual([0, 0, 0]);
     expect(none).toEqual([]);
   });

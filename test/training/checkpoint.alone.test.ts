@@ -16,8 +16,8 @@ import {
 } from '../../lib/training/checkpoint.js';
 
 /**
- * Operations on files that are still let through; what comes then is a kill. `done` says
- * what was done to which file.
+ * Allowed file operations; the next one is a kill. `done` lists the operations and their
+ * files.
  */
 const kill = vi.hoisted(() => ({ after: Infinity, done: [] as string[] }));
 vi.mock('node:fs/promises', async (importOriginal) => {
@@ -25,7 +25,7 @@ vi.mock('node:fs/promises', async (importOriginal) => {
   const guarded = (['rename', 'rm', 'mkdir', 'writeFile', 'open'] as const).map((name) => [
     name,
     (...args: unknown[]): unknown => {
-      // What only waits for the disk cannot be half done.
+      // Waiting for the disk cannot be half done.
       if (name !== 'open' && kill.after-- <= 0) throw new Error('killed');
       const { flush = false } = (args[2] ?? {}) as { flush?: boolean };
       kill.done.push(`${flush ? 'flushed ' : ''}${name} ${basename(String(args[0]))}`);
@@ -52,7 +52,7 @@ afterEach(async () => {
   await realRm(parent, { recursive: true, force: true });
 });
 
-/** Weights that tell the step they are of. */
+/** Weights that identify the step they belong to. */
 const trainable = (step: number): Record<string, tf.Tensor> => ({
   'a.A': tf.tensor2d([step, 0.1, -1e-7, 3e30], [2, 2]),
   'a.B': tf.tensor1d([1 / 3]),
@@ -197,7 +197,7 @@ describe('a checkpoint', () => {
       );
       kill.after = Infinity;
       const { nextStep, ...state } = (await load())!.state;
-      // The later one goes first: beside the way back it would be gone on from.
+      // The later one is removed first: next to the rolled-back one, it would be resumed.
       if (state.rollbacks) expect(await readdir(folder)).not.toContain('3');
       else
         expect(nextStep, `killed after ${after} operations`).toBe(

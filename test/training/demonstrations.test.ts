@@ -42,12 +42,12 @@ it('makes demonstrations likelier under each prompt', async () => {
       'completions/clipped_ratio': 0,
     });
     expect(trajectories).toHaveLength(12);
-    // The expert says nothing of its probabilities.
+    // The expert has no log-probs.
     expect(metrics).not.toHaveProperty('entropy');
   }
-  // Search-R1's prompt has nothing but one query a turn.
+  // Search-R1's prompt only allows one query per turn.
   expect(steps[1].metrics.decomposition_ratio).toBe(0);
-  // And the last one no search.
+  // The last prompt allows no search.
   expect(steps.map(({ metrics }) => metrics.turns > 0)).toEqual([true, true, true, true, false]);
   expect(steps[3].metrics.loss).toBeLessThan(steps[1].metrics.loss);
   const [first] = steps[0].trajectories;

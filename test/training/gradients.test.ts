@@ -30,7 +30,7 @@ const ROWS: Sequence[] = [
     lossWeights: [0, 0.2, 1, 1, 0, 3, 1],
   },
   { tokenIds: [8, 8, 250, 3], lossMask: [0, 0, 1, 1] },
-  // Begins like the first, with tokens that are learned.
+  // Starts like the first one, with trained tokens.
   { tokenIds: [5, 9, 31, 44], lossMask: [0, 1, 1, 1] },
 ];
 const BATCH = packSequences(ROWS);
@@ -56,9 +56,9 @@ const scale = (of: Weights, by: number): Weights => mapWeights(of, (t) => tf.mul
 const unit = (of: Weights): Weights => scale(of, 1 / Math.sqrt(dot(of, of)));
 
 /**
- * Compares gradients with central differences: along the gradient itself within 1 %,
- * and along five random directions within 1 % of what the gradient's length lets one
- * expect, plus the rounding of a float32 loss.
+ * Compares gradients with central differences: along the gradient itself within 1 %, and
+ * along five random directions within 1 % of the change expected from the gradient's
+ * length, plus the rounding error of a float32 loss.
  */
 function expectDirectionalDerivatives(
   at: Weights,
@@ -99,7 +99,7 @@ describe('gradients of the whole loss compared with central differences', () => 
 
   it('are equal for GRPO training of the adapter', () => {
     const random = createRandom('adapter');
-    // A fresh B is zero, and so would be the gradient of A.
+    // A fresh B is zero, and would make the gradient of A zero.
     const adapter = mapWeights(createAdapter(CONFIG, LORA, random), (t, key) =>
       key.endsWith('.B') ? tf.mul(normalLike(t, random), 0.1) : t,
     );
@@ -108,8 +108,8 @@ describe('gradients of the whole loss compared with central differences', () => 
     const now = tf.tidy(() => logProbsOf(adapter));
     const shifted = (label: string, by: number): tf.Tensor1D =>
       tf.add(now, tf.mul(normalLike(now, createRandom(label)), by));
-    // Ratios within the clip range: at its edge the loss has a kink that differences
-    // would step over.
+    // Ratios within the clip range: at its edge, the loss has a kink that differences
+    // would cross.
     const tokens = {
       oldLogProbs: shifted('old', 0.03),
       referenceLogProbs: shifted('reference', 0.5),
@@ -189,10 +189,7 @@ it.each([false, true])(
 
 describe('gradients one layer at a time', () => {
   const { tieWordEmbeddings: _, ...rest } = CONFIG;
-  /**
-   * A value head beside the weights, and a loss that looks at it, at the
-   * log-probabilities and at their rows.
-   */
+  /** A value head next to the weights, and a loss of it, the log-probs and their rows. */
   const gradientsOf = (trained: Weights, options: Partial<Parameters<typeof rowGradients>[2]>) =>
     rowGradients(
       trained,
@@ -288,7 +285,7 @@ describe('gradients one layer at a time', () => {
         expect(gradient.dataSync(), key).toEqual(none.gradients[key].dataSync());
     }
     const [fewest, some, most] = runs.map(({ numMatMuls }) => numMatMuls).reverse();
-    // Four matrices a layer, each with its adapter.
+    // Four matrices per layer, each with an adapter.
     expect(most - fewest).toBe(CONFIG.numLayers * 4 * 3);
     expect(some).toBeGreaterThan(fewest);
     expect(some).toBeLessThan(most);

@@ -33,7 +33,7 @@ const { G, B, T, V, clip } = settings;
 
 await useBackend('wasm');
 
-/** Row and place of every masked-in token. */
+/** Row and position of every trained token. */
 const kept = inputs.loss_mask.flatMap((row, b) => row.flatMap((m, t) => (m ? [{ b, t }] : [])));
 const pick = (table: number[][]): number[] => kept.map(({ b, t }) => table[b][t]);
 const rowLengths = inputs.loss_mask.map((row) => row.reduce((a, m) => a + m, 0));
@@ -47,7 +47,7 @@ function weightsOf(aggregation: GrpoCase['aggregation']): number[] {
 const advantagesOf = (ddof: 0 | 1): number[] =>
   groupAdvantages(inputs.rewards, G, { unbiased: ddof === 1 });
 
-/** Log-probabilities (M) of the masked-in tokens, from logits (B*T, V). */
+/** Log-probs (M) of the trained tokens, from logits (B*T, V). */
 function logProbsOf(logits: tf.Tensor2D): tf.Tensor1D {
   const positions = tf.tensor1d(
     kept.map(({ b, t }) => b * T + t),

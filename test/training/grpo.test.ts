@@ -33,8 +33,7 @@ async function firstStep(...args: Parameters<typeof trainerOf>): Promise<Step> {
 }
 
 /**
- * The loss where ratios are 1 and the KL is 0: minus the mean advantage of the tokens
- * that are trained on.
+ * The loss for ratios of 1 and a KL of 0: minus the mean advantage of the trained tokens.
  */
 function onPolicyLoss(
   trajectories: readonly With<'rewards' | 'advantage'>[],
@@ -194,7 +193,7 @@ describe('GRPO', () => {
   it('leaves rollouts with timed-out searches out of group statistics, loss and metrics', async () => {
     const bm25 = TASK.retriever;
     const aborted: unknown[] = [];
-    // In the second turn, so that the first is in the rollouts that are left out.
+    // In the second turn, so that the first one is part of the rollouts left out.
     let calls = 0;
     const retriever: Retriever = {
       name: 'hangs',
@@ -242,7 +241,7 @@ describe('GRPO', () => {
         phantom_advantages: 0,
         frac_reward_zero_std: 1,
         grad_norm: 0,
-        // Recorded as before.
+        // Recorded without the gate.
         reward: open.metrics.reward,
       });
     },

@@ -24,7 +24,7 @@ import { isFull, slow } from '../full.js';
 import { linesOf as readLines } from '../commands/tiny-world.js';
 import { chattyModel, LENGTH_REWARD, QUESTIONS, TASK, tinyModel, tinyTraining } from './tiny.js';
 
-/** How often the KL runs away at step 2: until the run has gone back so many times. */
+/** How often the KL runs away at step 2: until the given number of rollbacks. */
 const diverging = vi.hoisted(() => ({ times: 0 }));
 vi.mock('../../lib/training/trainers.js', async (load) => {
   const { createTrainer } = await load<typeof import('../../lib/training/trainers.js')>();
@@ -212,7 +212,7 @@ describe('a failing run', () => {
       expect(retrieval_timeouts).toBe(retrievals);
       expect([retrievals_failed, grad_norm]).toEqual([0, 0]);
     }
-    // A step without any other rollout has no reward.
+    // A step without other rollouts has no reward.
     const few = run({ steps: 12, questionsPerStep: 1, groupSize: 2 });
     await train('few', { timeouts: { action: 'warn' } }, few);
     const rewards = linesOf('few').map((line) => 'reward' in line);
@@ -264,7 +264,7 @@ describe('a failing run', () => {
         settings: { questionsPerStep: 8, groupSize: 8 },
         rollout: { maxNewTokens: 30 },
       };
-      // Its separators seldom stand between two queries.
+      // It rarely puts its separator between two queries.
       const guards: GuardSettings = { decomposition: { limit: 0.01, action: 'stop' } };
       const stopped = train('separating', guards, { model: separating, questions, more });
       await expect(stopped).rejects.toThrow(/sequential 0\.0\d+: .*over-parallelization/);
@@ -289,7 +289,7 @@ describe('a failing run', () => {
       const rewards: Reward[] = [
         { name: 'outcome', weight: 0, score: () => 1 },
         {
-          // Pays for monotony in the first ten steps of twelve rollouts, then for noise.
+          // Rewards monotony in the first ten steps of twelve rollouts, then noise.
           name: 'variety',
           score: ({ trajectory: { segments } }) => {
             const own = segments.filter(({ kind }) => kind === 'policy');
@@ -314,7 +314,7 @@ describe('a failing run', () => {
     const stopped = train('rare', guards, { rewards: [rare], more });
     await expect(stopped).rejects.toThrow(/sub_queries_drop 0\.\d+: .*half of its searches/);
     if (!isFull) return;
-    // Resumed from a checkpoint, it comes to the same end.
+    // Resumed from a checkpoint, it ends the same.
     const onStep = (step: number): void => {
       if (step === 8) throw new Error('killed');
     };

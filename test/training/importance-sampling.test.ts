@@ -1,6 +1,6 @@
 /**
- * Importance sampling against TRL's own statements and loss
- * (`scripts/fixtures/trl_variants.py`), and in whole training steps.
+ * Importance sampling compared with TRL's own code (`scripts/fixtures/trl_variants.py`),
+ * and in whole training steps.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
@@ -175,7 +175,7 @@ describe('training with another sampler', () => {
     trainer.dispose();
     return { metrics, weights };
   };
-  /** Samples with the initial model for ever. */
+  /** Always samples with the initial model. */
   const stale = (): Policy =>
     new LocalPolicy('stale', model.weights, model.config, model.tokenizer);
 

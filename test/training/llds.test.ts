@@ -1,6 +1,6 @@
 /**
- * LLDS: the penalty worked out by hand, its gradient against finite differences, and in
- * whole training steps.
+ * LLDS: the penalty computed by hand, its gradient compared with finite differences, and
+ * in whole training steps.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ const OLD = [-1, -2, -1, -2, /**/ -1, -1, -3, /**/ -1, -1];
 const NEW = [-1.5, -1.8, -0.5, -2.1, /**/ -1.25, -0.95, -3.3, /**/ -3, -3];
 const ADVANTAGES = [1, 1, 1, 1, /**/ 0, 0, 0, /**/ -1, -1];
 const LENGTHS = { rowLengths: [4, 3, 2], actionLengths: [2, 2, 3, 2] };
-/** By action: [-1.5, -1.8] lost .3 nats, [-.5, -2.1] gained .4; by rollout, +.1. */
+/** By action: [-1.5, -1.8] lost 0.3 nats, [-0.5, -2.1] gained 0.4; by rollout, +0.1. */
 const PENALTIES = {
   action: [0.5, 0, 0, 0, /**/ 0.25, 0, 0.3, /**/ 0, 0],
   response: [0, 0, 0, 0, /**/ 0.25, 0, 0.3, /**/ 0, 0],
@@ -56,7 +56,7 @@ describe.each(['action', 'response'] as const)('the LLDS penalty by %s', (gate) 
     const gradient = tf
       .grad((x) => loss(x as tf.Tensor1D))(tf.tensor1d(NEW))
       .dataSync();
-    const h = 1 / 64; // Far from where a gate or a token changes sides.
+    const h = 1 / 64; // Small enough that no gate or token changes sides.
     const moved = (i: number, by: number): number =>
       loss(tf.tensor1d(NEW.map((x, j) => x + (j === i ? by : 0)))).dataSync()[0];
     NEW.forEach((_, i) => {
@@ -76,7 +76,7 @@ it('the LLDS penalty ignores rounding errors', () => {
 /** The norms of some steps' gradients and the sum of their penalties. */
 async function train(settings: object): Promise<{ norms: number[]; llds: number }> {
   const trainer = createGrpoTrainer({
-    // Three updates a step, so that log-probs fall within it.
+    // Three updates per step, so that log-probs decrease within it.
     config: tinyTraining({ settings: { miniBatches: 3, warmupSteps: 0, ...settings } }),
     model,
     ...TASK,

@@ -48,7 +48,7 @@ describe('the methods', () => {
       informationForm: 'json',
       informationCut: 'query',
     });
-    // The small policy knows this prompt.
+    // The small policy was trained on this prompt.
     const short = (prompt: string) => buildPrompt(prompt, 'Who?', { form: 'short' });
     expect(short('rag-r1')).toBe(short('parallel'));
   });

@@ -1,4 +1,4 @@
-/** Metrics that announce a collapse, worked out by hand. */
+/** Metrics that announce a collapse, computed by hand. */
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../lib/data/question.js';
 import type { RolloutStats } from '../../lib/rollout/rollout.js';
@@ -136,7 +136,7 @@ describe('trendMetrics', () => {
 
   it('compares the last ten steps with the best ten', () => {
     const values = [...ten(-2), ...ten(-0.5), ...ten(-1), undefined, -3];
-    // The newest ten are nine times -1 and -3.
+    // The last ten are -1 nine times, and -3.
     expect(trendMetrics(steps('logps/correct', values))).toEqual({
       'logps/correct_drop': expect.closeTo(0.7, 9) as number,
     });

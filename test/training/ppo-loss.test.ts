@@ -39,7 +39,7 @@ const { T, V, C } = settings;
 
 await useBackend('wasm');
 
-/** The masked-in numbers of each row. */
+/** The numbers of each row's trained tokens. */
 const rowsOf = (table: number[][]): number[][] =>
   table.map((row, b) => row.filter((_, t) => inputs.loss_mask[b][t] === 1));
 const pick = (table: number[][]): number[] => rowsOf(table).flat();

@@ -27,7 +27,7 @@ describe('createQuestionSampler', () => {
     expect(graphQuestionType(HYBRID.metadata.graph!)).toBe('hybrid');
     const withHybrids = createQuestionSampler(QUESTIONS, { ...mix, hybrid: 0.25 });
     const hybrids = withHybrids(createRandom('mix'), 4000).filter(({ id }) => id === HYBRID.id);
-    // QUESTIONS have a comparison of three alone, and shares are normalised.
+    // QUESTIONS only have a comparison of three, and shares are normalised.
     expect(hybrids.length / 4000).toBeCloseTo(0.25 / (0.15 + 0.3 + 0.15 + 0.25), 1);
   });
 

@@ -47,7 +47,7 @@ const roll = async (
     groupSize: 3,
     random: createRandom(1),
   });
-  // The cache of contexts is of no use to the update.
+  // The update does not use the context cache.
   const kept = tf.memory().numTensors - before;
   policy.dispose();
   return { ...result, kept };
@@ -95,7 +95,7 @@ it('passes the whole group to each reward, and keeps turn rewards', async () => 
 });
 
 it('gives no reward to rollouts with timed-out searches, and hides them from the group', async () => {
-  // Rollouts that search in their first turn hang, later searches return.
+  // Rollouts that search in their first turn hang; later searches return.
   let calls = 0;
   const retriever: Retriever = {
     name: 'hangs at first',

@@ -45,7 +45,7 @@ const run = (
 type Line = Record<string, number> & { step: number };
 const linesOf = <T = Line>(name: string, file = 'metrics.jsonl'): T[] =>
   readLines<T>(join(root, name, file));
-/** All but the clock. */
+/** Everything except times. */
 const timeless = (lines: Line[]): unknown[] =>
   lines.map((line) =>
     Object.fromEntries(Object.entries(line).filter(([key]) => !key.endsWith('_seconds'))),
@@ -69,7 +69,7 @@ describe('runTraining', () => {
     const written = JSON.parse(text) as object;
     expect(written).toMatchObject({ config: tinyTraining(), data: join('..', 'my-data') });
     expect(await adapterOf('described')).toEqual(await adapterOf('whole'));
-    // A finished run is not described anew.
+    // A finished run is not described again.
     await run('described');
     expect(await readFile(join(root, 'described', 'run.json'), 'utf8')).toBe(text);
   });
@@ -171,10 +171,10 @@ describe('runTraining', () => {
     let step = 0;
     const rewards: Reward[] = [
       { name: 'by_step', score: () => rewardAt[step] },
-      // So that groups have something to teach.
+      // So that groups differ in reward.
       { name: 'place', score: (rollout, group) => 0.001 * group.indexOf(rollout) },
     ];
-    /** From a step on, until it is killed or stopped before `until`. */
+    /** Trains from a step on, until it is killed or stopped before `until`. */
     async function train(name: string, from: number, until = 6, isKilled = false): Promise<void> {
       step = from;
       const controller = new AbortController();
@@ -336,7 +336,7 @@ describe('runTraining', () => {
     for (const { rewards, advantage, segments } of late) {
       expect(new Set(Object.values(rewards!))).toEqual(new Set([null]));
       expect(advantage).toBe(0);
-      // The search that hung was not answered with nothing.
+      // The hanging search was not answered with an empty result.
       expect(segments.at(-1)!.kind).toBe('policy');
     }
   });

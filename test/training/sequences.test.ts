@@ -18,7 +18,7 @@ import { CONFIG, TOKENIZER, tinyModel } from './tiny.js';
 const ROWS: Sequence[] = [
   { tokenIds: [5, 9, 31], lossMask: [1, 0, 1] },
   { tokenIds: [8, 250, 3, 77, 40], lossMask: [0, 1, 0, 1, 0], lossWeights: [0.5, 1, 3, 2, 1] },
-  // Begins like the one before.
+  // Starts like the previous one.
   { tokenIds: [8, 250, 3, 12], lossMask: [0, 1, 0, 1] },
 ];
 
@@ -36,10 +36,10 @@ describe('packSequences', () => {
     const { tree, ...others } = packSequences(ROWS);
     expect(tree.ids).toEqual([5, 9, 31, 8, 250, 3, 77, 40, 12]);
     expect(others).toEqual({
-      // The first token of a row has no prediction, whatever its mask says.
+      // The first token of a row has no prediction, whatever its mask.
       positions: [1, 3, 5, 3, 5],
       targets: [31, 250, 77, 250, 12],
-      // Weights count only where the mask is 1.
+      // Weights only count where the mask is 1.
       lossWeights: [1, 1, 2, 1, 1],
       rows: [0, 1, 1, 2, 2],
     });

@@ -26,7 +26,7 @@ const createSession = (
   return new TrainingSession({ config, model, ...TASK }, name);
 };
 
-/** A step that updates nothing and keeps its mini-batches. */
+/** A step without an update that keeps its mini-batches. */
 async function observe(
   session: TrainingSession,
   { isInitial = false, isUsable }: { isInitial?: boolean; isUsable?: IsUsable } = {},
@@ -127,7 +127,7 @@ describe('TrainingSession', () => {
 
   it.each([false, true])('samples the current policy or the initial one: %s', async (isInitial) => {
     const session = createSession({ miniBatches: 1 });
-    // Far from where it began.
+    // Far from its start.
     await session.trained.update(
       [{ tokenIds: [5, 9, 31], lossMask: [0, 1, 1] }],
       { learningRate: 1, maxGradNorm: 1 },
@@ -162,7 +162,7 @@ describe('TrainingSession', () => {
       expect(row.oldLogProbs).toEqual(
         trajectory.segments.flatMap((segment) => segment.logProbs ?? []),
       );
-      // The adapter changes nothing yet.
+      // The adapter has no effect yet.
       row.oldLogProbs.forEach((old, k) => expect(row.referenceLogProbs[k]).toBeCloseTo(old, 4));
     }
     session.dispose();

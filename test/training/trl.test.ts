@@ -1,4 +1,7 @@
-/** The variants of GRPO against TRL's functions (`scripts/fixtures/trl_variants.py`). */
+/**
+ * The variants of GRPO compared with TRL's functions
+ * (`scripts/fixtures/trl_variants.py`).
+ */
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import type { With } from '../../lib/rollout/trajectory.js';
@@ -73,8 +76,8 @@ const rows: Row[] = grpo.inputs.loss_mask.map((mask, b) => {
 type Variant = Pick<GrpoVariant, 'lossType' | 'importanceSamplingLevel' | 'clip' | 'epsilonHigh'>;
 
 /**
- * The mean of the losses over mini-batches of rows dealt in turn, and its gradient by row
- * and token.
+ * The mean of the losses over mini-batches of rows distributed in turn, and its gradient
+ * by row and token.
  */
 function meanLoss(
   dealt: readonly Row[],
@@ -139,7 +142,7 @@ describe('the loss', () => {
     ({ truncated, ...one }) => {
       const kept = rows.filter((_, b) => b !== truncated);
       const { loss, gradient } = meanLoss(kept, variantOf(one), 1);
-      // TRL counts it in the number of rollouts.
+      // TRL includes it in the number of rollouts.
       const isPerRollout = one.loss_type === 'grpo' || one.loss_type === 'dr_grpo';
       const share = isPerRollout ? kept.length / rows.length : 1;
       expectClose([loss * share], [one.loss]);

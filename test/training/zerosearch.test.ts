@@ -24,7 +24,7 @@ const simulating = tinyTraining({
   rewards: { preset: 'search-r1' },
 });
 
-/** Lets policies of a name write what a function of their context, as text, says. */
+/** Policies with a given name generate what a function of their context returns. */
 function letWrite(name: string, write: (context: string, row: number) => string): void {
   const generate = Reflect.get(LocalPolicy.prototype, 'generate');
   vi.spyOn(LocalPolicy.prototype, 'generate').mockImplementation(
@@ -43,8 +43,8 @@ describe('the search simulator', () => {
   const withoutGraph = { ...SINGLE, metadata: {} };
 
   /**
-   * What it learns from when the policy asks `query`, and answers rightly in every second
-   * row.
+   * What it learns from if the policy searches for `query` and answers every second row
+   * correctly.
    */
   async function learned(query: string, question: Question) {
     letWrite(simulating.method, (context, row) =>
@@ -94,7 +94,7 @@ describe('the search simulator', () => {
     });
     const isTrue = ({ text }: { text: string }): boolean => text.includes(birth);
     const ordered = [...found.filter(isTrue), ...found.filter((one) => !isTrue(one))];
-    // Real search has something else first.
+    // Real search ranks another one first.
     expect(isTrue(found[0])).toBe(false);
     expect(new Set(texts)).toEqual(new Set([printed(kind, ordered)]));
   });
@@ -123,7 +123,7 @@ describe('ZeroSearch', () => {
       retriever: never,
     });
 
-  /** Lets the simulator write a document, and keeps what it was asked. */
+  /** The simulator writes the given document, and its prompts are recorded. */
   function letItWrite(text: string): string[] {
     const asked: string[] = [];
     letWrite('simulator', (context) => {

@@ -1,4 +1,4 @@
-/** Outputs that are inputs, and outputs that are no ordinary files. */
+/** Outputs that are inputs, and outputs that are not regular files. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -44,7 +44,7 @@ beforeEach(() => {
   writeFileSync(inFolder('corpus', 'corpus.jsonl'), '{"id": "1", "contents": "A\\nb"}\n');
 });
 
-/** The contents of all files, to see that none changes. */
+/** The contents of all files, to check that none changes. */
 const contents = (): string =>
   execFileSync('sh', ['-c', 'find . -type f | sort | xargs sha256sum'], {
     cwd: inFolder(),

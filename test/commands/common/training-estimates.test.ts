@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../folder.js';
 
 const root = temporaryFolder();
 
-/** A training of ten steps of which some are done, with so many seconds each. */
+/** A training of ten steps; each of the first ones took the given seconds. */
 function training(name: string, seconds: readonly number[], model = 'instruct-1') {
   const preset = trainingPreset('parallelsearch', model, 1);
   const config = withSettings(preset, { steps: 10, questionsPerStep: 2, groupSize: 5 });

@@ -17,7 +17,10 @@ const SMOLLM2 = parseModelConfig({
   tie_word_embeddings: true,
 });
 
-/** A step of rollouts of at most so many tokens, learned from in passes of so many. */
+/**
+ * A step of rollouts with a maximum number of tokens, trained in passes of a maximum
+ * number.
+ */
 const config = (maxPositionEmbeddings: number, maxTokensPerPass: number, groupSize = 2) => {
   const settings = { steps: 1, questionsPerStep: 1, groupSize, maxTokensPerPass };
   const preset = trainingPreset('parallelsearch', 'smollm2', 1);

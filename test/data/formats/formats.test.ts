@@ -233,7 +233,7 @@ it.each([
   const passages = new PassageCollector();
   const question = read(format, row, passages);
   const again = read(format, format.print(question, passages), passages);
-  // Written paragraphs are one sentence.
+  // Written paragraphs are one sentence each.
   const withoutSentences = ({ metadata: { graph, ...metadata }, ...rest }: Question) => ({
     ...rest,
     metadata,

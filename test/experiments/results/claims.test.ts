@@ -55,7 +55,7 @@ const judgeMany = (claims: PaperClaim[]) =>
   judgeClaims([{ name: 'many', claims }], new Map([['many', emptyResult('many')]]));
 
 describe('many claims at once', () => {
-  /** The verdicts on claims with these figures, and their corrected p. */
+  /** The verdicts on claims with these figures, and their corrected p-values. */
   const judged = (...figures: ClaimPart[][]) => {
     const claims = figures.map((parts, i) => madeUpClaim(String(i), { parts: () => parts }));
     return judgeMany(claims).map(({ verdict, p }) => [verdict, Number(p!.toFixed(3))]);

@@ -24,7 +24,7 @@ const asked = evaluatedQuestions(whole.questions);
 // Three batches.
 const world = { ...whole, questions: asked.slice(0, 2 * evaluationBatchSize('wasm') + 5) };
 
-/** Answers all questions and adds batches to `kept`. */
+/** Answers all questions and appends batches to `kept`. */
 const answer = (kept: unknown[], more: Partial<WorkContext> = {}): Promise<Answers | undefined> =>
   computation.work(RUN, {
     backend: 'wasm',

@@ -26,7 +26,7 @@ const squares = (numbers: readonly number[], hash = 'h'): Experiment => ({
   }),
 });
 
-/** Workers that square: 7 grows their memory, 13 fails, a time limit leaves a part. */
+/** Workers that square: 7 grows their memory, 13 fails, a time limit returns a part. */
 function fakeWorkers() {
   const tasks: Task[] = [];
   const workers: { isStopped: boolean }[] = [];

@@ -17,7 +17,9 @@ import { INJECTION, syntheticQuestion } from '../viewer/synthetic.js';
 const root = temporaryFolder();
 const inRoot = (...parts: string[]): string => path.join(root, ...parts);
 
-/** Writes a training of six steps with another configuration than the synthetic one. */
+/**
+ * Writes a training of six steps with a configuration different from the synthetic one.
+ */
 function writeTraining(
   name: string,
   config: object,

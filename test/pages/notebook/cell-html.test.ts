@@ -1,4 +1,4 @@
-/** HTML of strangers' notebooks in a page, in a real browser, too. */
+/** HTML of untrusted notebooks in a page, also in a real browser. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';

@@ -32,7 +32,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     await chartsDrawn(opened.page);
   });
 
-  /** Of each element whether it can be seen, and is not folded away. */
+  /** Whether each element is visible and not folded away. */
   const seen = (selector: string): Promise<boolean[]> =>
     opened.page.locator(selector).evaluateAll((elements) => {
       return elements.map((element) => element.checkVisibility({ contentVisibilityAuto: true }));

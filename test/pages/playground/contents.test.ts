@@ -35,7 +35,7 @@ for (const model of INITIAL_MODELS) {
   }
 }
 
-/** Writes an adapter of a step that contains its run's name. */
+/** Writes an adapter for a step that contains its run's name. */
 function keepStep(method: (typeof METHODS)[number], step: number): void {
   const run = runOf(method);
   const folder = join(adapterFolder(run, root), stepFolder(step));

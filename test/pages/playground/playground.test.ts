@@ -37,7 +37,7 @@ const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRu
 };
 const LAST = `instruct-1-step-${numTrainedSteps}`;
 
-/** Copies checkpoints, with those of seed 2 as the ones after 25 steps. */
+/** Copies checkpoints; those of seed 2 stand for the ones after 25 steps. */
 function writeCheckpoints(root: string): void {
   for (const model of INITIAL_MODELS) {
     const name = modelNameForRun(runOf('', model));

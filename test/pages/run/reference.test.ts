@@ -1,4 +1,4 @@
-/** What to expect of a run: bands over recorded ones, and which runs they are for. */
+/** What to expect of a run: bands over recorded runs, and which runs they apply to. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../../lib/io/paths.js';

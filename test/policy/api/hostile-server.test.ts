@@ -1,4 +1,4 @@
-/** A policy's server with hostile answers: each is refused by name, the others go on. */
+/** A policy's server with hostile answers: each is rejected, and the others continue. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -31,10 +31,10 @@ const withChoice = (more: object): string => JSON.stringify({ choices: [{ ...cho
 const withIds = (token_ids: number[]): string => withChoice({ token_ids, logprobs: null });
 const ones = (count: number): number[] => Array<number>(count).fill(1);
 
-/** Sent as if it were packed. */
+/** Sent as if compressed. */
 const BROKEN = 'not packed';
 
-/** Bodies with status 200, and words of the refusal. */
+/** Bodies with status 200, and text of the error. */
 const HOSTILE: Record<string, [body: string | Uint8Array, refusal: RegExp]> = {
   'a text of 1.8 MB': [withChoice({ text: 'x'.repeat(1_800_000) }), /at most \d+ bytes/],
   'a million ids': [withChoice({ token_ids: ones(1_000_000) }), /at most \d+ bytes/],

@@ -129,7 +129,7 @@ describe('a recorded answer of vLLM', () => {
   });
 });
 
-/** A policy over a stand-in, without waits before retries. */
+/** A policy over a stand-in, without delays before retries. */
 async function openStandIn(
   policy: Policy,
   standIn: Partial<Parameters<typeof startVllmStandIn>[1]> = {},
@@ -253,7 +253,7 @@ describe('retries and limits', () => {
 });
 
 it('limits concurrent requests', async () => {
-  // Answers once three requests wait, whatever their timing.
+  // Answers once three requests are waiting, independent of their timing.
   const waiting: (() => void)[] = [];
   const instead = async ({ max_tokens: length }: CompletionRequest): Promise<undefined> => {
     const isProbe = length === 1;

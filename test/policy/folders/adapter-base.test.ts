@@ -1,4 +1,4 @@
-/** Adapters are only loaded on the model that they were trained from. */
+/** Adapters only load on the model that they were trained from. */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -114,7 +114,7 @@ describe('generation_config.json', () => {
   };
 
   it('sets the end tokens; settings that do not apply are noted', async () => {
-    // As Qwen2.5-Instruct has it.
+    // As in Qwen2.5-Instruct.
     const sampling = { do_sample: true, temperature: 0.7, top_k: 20, top_p: 1 };
     const limits = { repetition_penalty: 1.05, max_new_tokens: 2048, min_length: 0 };
     const policy = await load({ eos_token_id: [7, 8], ...sampling, ...limits });

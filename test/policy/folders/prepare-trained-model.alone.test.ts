@@ -64,7 +64,7 @@ it('makes the base once: the model with the warm-up merged', async () => {
   const [b] = await apart.generate(contexts, options);
   expect(a.tokenIds).toEqual(b.tokenIds);
 
-  // Without Python: everything is there.
+  // Without Python: everything exists.
   expect(await prepare('empty')).toEqual({ model: base, adapter });
 });
 

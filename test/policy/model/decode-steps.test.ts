@@ -1,4 +1,4 @@
-/** Generation by captured graphs compared with computing every step anew. */
+/** Generation by captured graphs, compared with computing every step separately. */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';

@@ -40,7 +40,7 @@ function chiSquare(seen: number[], expected: number[]): number {
     return sum + (count - draws * expected[i]) ** 2 / (draws * expected[i]);
   }, 0);
 }
-/** The 99.9 % quantile for 5 degrees of freedom, more than for fewer. */
+/** The 99.9 % quantile for 5 degrees of freedom, larger than for fewer. */
 const QUANTILE = 20.5;
 
 describe('sampleToken', () => {

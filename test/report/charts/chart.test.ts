@@ -25,7 +25,7 @@ describe('createChart', () => {
       spec: { layer: [{ encoding: { x, y } }, { encoding: { y: { field: 'c' } } }] },
     },
     { encoding: { x: { datum: 0, type: 'quantitative' }, y } },
-    // Fields of the data may have the names of channels.
+    // Data fields may be named like channels.
     { data: { values: [{ encoding: { x: { field: 1 } } }] }, encoding: { x, y } },
   ])('accepts axes with titles and units, also in layers and panels: %j', (spec) => {
     expect(made(spec).spec).toMatchObject(spec);

@@ -14,8 +14,7 @@ import { useBackend } from '../../../lib/tensor/backend.js';
 import { makePassages } from '../../retrieval/passages.js';
 
 /**
- * A toy language where "qN" in a question means "aN" in a passage: nothing lexical to go
- * by.
+ * A toy language where "qN" in a question means "aN" in a passage: no lexical overlap.
  */
 const TOY = makePassages(Array.from({ length: 24 }, (_, i) => `a${i}x\nsome words about it`));
 const QUERIES = TOY.map(({ id }, i) => ({ query: `where is q${i}y`, evidence: [id] }));

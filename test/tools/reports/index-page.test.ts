@@ -80,7 +80,7 @@ describe('writeIndex', () => {
     const rows = ['BM25', 'HNSW'].flatMap((retriever) =>
       [1, 3].map((k) => ({ retriever, k, method: 'search-r1', metric: 'em', value: k / 10 })),
     );
-    // The title is longer than the axis, so that it has two lines there.
+    // The title is longer than the axis, so it takes two lines there.
     const axes = { title: 'EM by k', x: 'k', color: 'method', column: 'retriever', height: 99 };
     const figures = { first: chart, panels: lineChart(rows, axes) };
     const write = async (card: Record<string, string>): Promise<string> => {

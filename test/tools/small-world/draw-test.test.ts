@@ -53,7 +53,7 @@ const git = (...args: string[]): string =>
     stdio: ['ignore', 'pipe', 'ignore'],
   });
 const draw = await readDraw();
-/** A shallow clone has not the commit that froze the weights. */
+/** A shallow clone lacks the commit that froze the weights. */
 const isKnown = ((): boolean => {
   try {
     return draw !== null && git('cat-file', '-t', draw.commit).trim() === 'commit';
@@ -76,7 +76,10 @@ describe.skipIf(draw === null)('committed test questions (skipped before a draw)
   });
 });
 
-/** Draws a fresh test again: what is committed is equal, and none was asked before. */
+/**
+ * Samples a fresh test again: it equals the committed one, and repeats no earlier
+ * question.
+ */
 async function expectFresh(
   folder: string,
   earlier: readonly Question[],

@@ -18,7 +18,7 @@ const draw = (split: 'train' | 'dev' | 'kept'): Question[] =>
   );
 const [train, dev, kept] = [draw('train'), draw('dev'), draw('kept')];
 
-/** The wording: the question with every name masked, the same list however long. */
+/** The wording: the question with all names masked, and lists of any length as one. */
 const names = [...new Set(things.map(({ name }) => name))].sort((a, b) => b.length - a.length);
 const pattern = new RegExp(names.join('|'), 'g');
 const wordingOf = ({ question }: Question): string =>
@@ -65,8 +65,8 @@ describe('drawQuestions', () => {
     const isSeen = ({ metadata }: Question): boolean => metadata.wording === 'seen';
     expect(train.every(isSeen)).toBe(true);
     expect(dev.filter(isSeen).length / dev.length).toBeCloseTo(0.5, 1);
-    // Those of training that a small draw holds; longer chains have more wordings than it
-    // has questions.
+    // Training wordings in a small sample; longer chains have more wordings than it has
+    // questions.
     const short = dev.filter((one) => isSeen(one) && one.metadata.graph!.length === 1);
     const numKnown = short.filter((one) => known.has(wordingOf(one))).length;
     expect(numKnown / short.length).toBeGreaterThan(0.9);

@@ -65,7 +65,7 @@ describe('searches in the small world', () => {
   const facts = things.flatMap((thing) =>
     Object.keys(thing.facts).map((attribute) => ({ thing, attribute })),
   );
-  /** Share of the facts that a query finds among the best k. */
+  /** Fraction of the facts found by a query in the top k. */
   const recall = (k: number, query: (thing: Thing, attribute: string) => string): number =>
     mean(facts, ({ thing, attribute }) => {
       const found = retriever

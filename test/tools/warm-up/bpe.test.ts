@@ -16,7 +16,7 @@ function trained(): Fixture['tokenizer_json'] {
   return trainBpe(fixture.training_lines, {
     vocabSize: fixture.settings.vocab_size,
     minFrequency: fixture.settings.min_frequency,
-    // Not special, so that they are read out of texts as the library does.
+    // Not special, so that they are recognised in texts, as in the library.
     addedTokens: fixture.added_tokens.map((content) => ({ content, special: false })),
   }) as Fixture['tokenizer_json'];
 }

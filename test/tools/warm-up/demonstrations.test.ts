@@ -100,7 +100,7 @@ describe('demonstrate', () => {
         if (said) expect(isRead).toBe(true);
       }
     }
-    // Searches miss in this world, so that there is something to learn.
+    // Searches must miss in this world, or there is nothing to learn.
     expect(misses).toBeGreaterThan(questions.length / 8);
     expect(misses).toBeLessThan(questions.length);
   });
