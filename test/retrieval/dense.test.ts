@@ -27,7 +27,7 @@ function countingEncoder(failAt?: string): Encoder & { asked: string[] } {
   };
 }
 
-it('names what an encoder lacks', async () => {
+it('reports what an encoder lacks', async () => {
   await expect(createRetriever('exact', [], { encoder: inFolder('none') })).rejects.toThrow(
     /config\.json in .*none\. To get one:/,
   );
