@@ -144,7 +144,7 @@ describe('LocalPolicy.generate', () => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it('behaves as a fresh policy after setWeights, and dispose frees everything', async () => {
+  it('behaves like a fresh policy after setWeights, and dispose frees everything', async () => {
     const others = { ...weights, embed: tf.tidy(() => tf.mul(weights.embed, 1.5)) };
     const before = tf.memory().numTensors;
     const changing = new LocalPolicy('changing', weights, config, TOKENIZER);

@@ -88,10 +88,10 @@ const SHAPES: [string, (x: tf.Tensor3D, y: tf.Tensor2D) => tf.TensorContainer][]
   ['predicates', (x) => tf.where(tf.greater(x, 3), x, tf.zerosLike(x))],
   ['sums', (x) => [tf.sum(x, -1), tf.mean(x, [0, 2], true), tf.max(x)]],
   ['products', (x, y) => [tf.matMul(tf.reshape<tf.Rank.R2>(x, [6, 4]), y)]],
-  ['products of stacks', (x) => [tf.matMul(x, x, false, true), tf.matMul(x, x, true)]],
+  ['batched products', (x) => [tf.matMul(x, x, false, true), tf.matMul(x, x, true)]],
   ['a reshape with a free size', (x) => tf.reshape(x, [3, -1])],
-  ['parts', (x) => [...tf.split(x, [1, 3], 2), tf.slice(x, [0, 1, 1], [2, -1, 2])]],
-  ['joins', (x) => [tf.concat([x, x], -1), tf.stack([x, x], 1), tf.expandDims(x, -1)]],
+  ['slices', (x) => [...tf.split(x, [1, 3], 2), tf.slice(x, [0, 1, 1], [2, -1, 2])]],
+  ['concatenations', (x) => [tf.concat([x, x], -1), tf.stack([x, x], 1), tf.expandDims(x, -1)]],
   [
     'copies',
     (x) => [
@@ -104,15 +104,15 @@ const SHAPES: [string, (x: tf.Tensor3D, y: tf.Tensor2D) => tf.TensorContainer][]
       tf.clone(x),
     ],
   ],
-  ['orders', (x) => [tf.transpose(x, [2, 0, 1]), tf.transpose(x)]],
-  ['places', (x, y) => [tf.gather(x, tf.tensor1d([1, 0, 1], 'int32'), 1), tf.gather(y, [3, 3])]],
-  ['numbers', () => tf.oneHot(tf.tensor1d([1, 0], 'int32'), 3)],
+  ['transposes', (x) => [tf.transpose(x, [2, 0, 1]), tf.transpose(x)]],
+  ['gathers', (x, y) => [tf.gather(x, tf.tensor1d([1, 0, 1], 'int32'), 1), tf.gather(y, [3, 3])]],
+  ['one-hot rows', () => tf.oneHot(tf.tensor1d([1, 0], 'int32'), 3)],
   [
     'scatters',
     (_, y) => tf.scatterND(tf.tensor2d([[0], [2], [0], [1]], [4, 1], 'int32'), y, [3, 2]),
   ],
   ['gradients', (x) => tf.grad((a: tf.Tensor) => tf.sum(tf.exp(tf.minimum(a, 2))))(x)],
-  ['an operation whose shape it cannot infer', (x) => tf.topk(x, 2).values],
+  ['an operation with an unknown shape', (x) => tf.topk(x, 2).values],
 ];
 
 describe('a computation run as a graph on native (needs native)', () => {

@@ -138,7 +138,7 @@ describe('answerFigures', () => {
     expect(shown).toContain('Which of triviaqa? · a ✗ · b ✗');
   });
 
-  it('gives none if the runs share no question', async () => {
+  it('gives no figures if the runs share no question', async () => {
     const runs = await readAll(...writeAnswers());
     runs[0].answers.length = 0;
     expect(answerFigures(runs)?.numQuestions).toBe(21);

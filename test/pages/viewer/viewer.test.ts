@@ -99,7 +99,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     expect(await numRows()).toBeLessThan(60);
   });
 
-  it('works by keyboard', async () => {
+  it('works with the keyboard', async () => {
     for (const [key, place] of [
       ['ArrowDown', 2],
       ['End', COUNT],

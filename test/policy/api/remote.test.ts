@@ -162,7 +162,7 @@ describe('a server without token ids', () => {
     { text = SAID, tokenizer = folder } = {},
   ) => openStandIn(saying(text), { isTextOnly }, { tokenizer });
 
-  it.each(['keeps stop', 'cuts stop'] as const)('gets text, and %s', async (isTextOnly) => {
+  it.each(['keeps stop', 'cuts stop'] as const)('gives text and %s', async (isTextOnly) => {
     const { server, policy } = await openTextOnly(isTextOnly);
     expect(policy).toMatchObject({
       maxLength: 1024,

@@ -87,7 +87,7 @@ describe('sampleToken', () => {
     }
   });
 
-  it('draws from a large vocabulary as a plain scan would', () => {
+  it('samples from a large vocabulary like a plain scan', () => {
     const random = createRandom('large');
     const weights = Array.from({ length: 1000 }, (_, i) =>
       i < 300 || i > 600 || i % 3 === 0 ? 0 : 1 + (i % 5),
