@@ -231,20 +231,23 @@ describe('a checkpoint', () => {
     ['of another step', 'state.json', otherStep, ' does not'],
     ['malformed', 'state.json', otherForm, ': '],
     ['invalid JSON', 'state.json', cut(5), ' to be JSON'],
-  ])('is named and the one before it is used if a file is %s', async (_, file, damage, message) => {
-    await save(1);
-    await save(2);
-    const path = join(folder, '2', file);
-    await writeFile(path, damage(await readFile(path)));
-    const told: string[] = [];
-    const log = (line: string): number => told.push(line);
-    expect((await resumeCheckpoint(folder, 'mine', { log }))!.state.nextStep).toBe(1);
-    const named = `The checkpoint ${join(folder, '2')} is damaged and was skipped: `;
-    expect(told).toEqual([expect.stringContaining(named)]);
-    expect(told[0]).toContain(`${file}${message}`);
-    await save(2);
-    expect(await stepLeft()).toBe(2);
-  });
+  ])(
+    'is reported and the one before it is used if a file is %s',
+    async (_, file, damage, message) => {
+      await save(1);
+      await save(2);
+      const path = join(folder, '2', file);
+      await writeFile(path, damage(await readFile(path)));
+      const told: string[] = [];
+      const log = (line: string): number => told.push(line);
+      expect((await resumeCheckpoint(folder, 'mine', { log }))!.state.nextStep).toBe(1);
+      const named = `The checkpoint ${join(folder, '2')} is damaged and was skipped: `;
+      expect(told).toEqual([expect.stringContaining(named)]);
+      expect(told[0]).toContain(`${file}${message}`);
+      await save(2);
+      expect(await stepLeft()).toBe(2);
+    },
+  );
 
   it('is damaged if its name is not its step', async () => {
     await save(1);
@@ -255,7 +258,7 @@ describe('a checkpoint', () => {
     expect(told[0]).toContain('state.json belongs to step 1');
   });
 
-  it('is required if all are damaged', async () => {
+  it('is rejected with a remedy if all are damaged', async () => {
     await save(1);
     await fs.unlink(join(folder, '1', 'trainable.safetensors'));
     await expect(resumeCheckpoint(folder, 'mine', { log: () => undefined })).rejects.toThrow(
@@ -293,7 +296,7 @@ describe('dropLinesFrom', () => {
     expect(await readFile(file, 'utf8')).toBe(lines.slice(0, 2500).join(''));
   });
 
-  it('creates no file', async () => {
+  it('creates no file if there is none', async () => {
     await dropLinesFrom(join(parent, 'none.jsonl'), 2);
     expect(await readdir(parent)).toEqual([]);
   });

@@ -90,7 +90,7 @@ async function train(settings: object): Promise<{ norms: number[]; llds: number 
   };
 }
 
-it('is recorded and changes the update; off by default', async () => {
+it('the LLDS penalty is recorded and changes the update, but is off by default', async () => {
   const [plain, zero, penalized, byResponse] = [
     await train({}),
     await train({ llds: 0 }),
@@ -104,7 +104,7 @@ it('is recorded and changes the update; off by default', async () => {
   expect(byResponse.norms).not.toEqual(penalized.norms);
 });
 
-it('is rejected with one mini-batch, where it has no effect', () => {
+it('the LLDS penalty is rejected with one mini-batch, where it has no effect', () => {
   expect(() => tinyTraining({ settings: { miniBatches: 1, llds: 0.2 } })).toThrow(
     /llds[^]*grpo.miniBatches/,
   );

@@ -151,7 +151,7 @@ describe('trendMetrics', () => {
   });
 });
 
-it('counts evidence by passage: one of three of a comparison shown', () => {
+it('gave_up counts evidence by passage: a comparison with one of three shown', () => {
   const [{ evidence }] = COMPARISON.metadata.graph!;
   expect(measured([rollout([evidence])], [COMPARISON]).gave_up).toBe(1);
 });
