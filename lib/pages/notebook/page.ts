@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { describeFaults, printExactJson } from '../../io/json.js';
 import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
 import { bundleScript, pageHtml } from '../page.js';
-import { CITATION, citationSection, layout, PROVENANCE, provenanceSection } from '../sections.js';
+import { citationSection, layout, provenanceSection, sectionMarkup } from '../sections.js';
 import { TRANSCRIPT_STYLE } from '../../report/styles.js';
 import type { TableCells } from '../../report/table-formats.js';
 import {
@@ -81,13 +81,17 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   const content = sections.replace('</h1>', () => `</h1>${header}`);
   const { headings } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
+  const provenance = about
+    ? [provenanceSection(about.provenance, { intro: setupText(about) })]
+    : [];
+  const citation = citationSection(title, about?.provenance.commit);
   const main = [
     trustedHtml(content),
-    about && provenanceSection(about.provenance, { intro: setupText(about) }),
+    provenance.map(sectionMarkup),
     setup.map((cell) => codeCellMarkup(cell, rendering)),
-    citationSection(title, about?.provenance.commit),
+    sectionMarkup(citation),
   ];
-  const body = layout([...headings, ...(about ? [PROVENANCE] : []), CITATION], main);
+  const body = layout([...headings, ...provenance, citation], main);
   const scripts = [await browserScript('report')];
   const laterScript = rendering.numCharts > 0 ? await browserScript('report-charts') : '';
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
