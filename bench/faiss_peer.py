@@ -3,7 +3,7 @@
     python faiss_peer.py DIMENSIONS
 
     {"do": "index", "vectors": FILE, "queries": FILE, "m": M, "efConstruction": N, "topK": K}
-        -> {"seconds": ..., "truth": the nearest of each query, by exact search}
+        -> {"seconds": ..., "truth": the nearest neighbours of each query, by exact search}
     {"do": "match", "recall": R}  -> the smallest efSearch with this recall: {"efSearch": ..., "recall": ...}
     {"do": "search"}              -> {"milliseconds": of each query}
 """

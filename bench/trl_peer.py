@@ -38,7 +38,7 @@ with tempfile.TemporaryDirectory() as folder:
     clock = Clock()
     trainer = GRPOTrainer(
         model=request["model"],
-        # What varies in a group: here, the share of even characters.
+        # Must vary within a group: here, the fraction of even characters.
         reward_funcs=lambda completions, **_: [sum(ord(c) % 2 for c in text) / (1 + len(text)) for text in completions],
         args=GRPOConfig(
             output_dir=folder,

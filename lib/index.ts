@@ -91,7 +91,7 @@ export { runTraining, type TrainingRun } from './training/run.js';
 
 // evaluation
 export { evaluatePolicy, type EvaluateOptions } from './evaluation/evaluate.js';
-export { measure } from './evaluation/measure.js';
+export { measure, type QuestionResult } from './evaluation/result.js';
 export {
   BEHAVIOURS,
   behaviourMeasures,
@@ -100,7 +100,6 @@ export {
   type Behaviour,
   type BehaviourLabel,
 } from './evaluation/behaviour.js';
-export type { QuestionResult } from './evaluation/result.js';
 export { METRICS, meanMetrics } from './evaluation/metrics.js';
 export { summariseResults, type TidyResults } from './evaluation/table.js';
 export { outcomeReward } from './rewards/parallelsearch.js';

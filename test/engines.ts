@@ -1,13 +1,12 @@
 /**
- * Other projects' engines, for tests that are skipped, saying so, where one is not
- * installed.
+ * Other projects' engines, for tests that are skipped with the reason if one is missing.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /**
- * The file of a program in a folder of the environment's ENGINES (written as PATH is),
- * else on the PATH; undefined where there is none.
+ * The path of a program in the folders of ENGINES (written like PATH), else on the PATH;
+ * undefined if not found.
  */
 export const engineFile = (name: string): string | undefined =>
   [process.env.ENGINES, process.env.PATH]

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeEach } from 'vitest';
 
 /**
- * A new folder that is gone after the tests of the file or `describe` that asks for it.
+ * A new folder, deleted after the tests of the file or the `describe` that calls this.
  */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'parallelsearch-test-'));
@@ -13,7 +13,7 @@ export function temporaryFolder(): string {
 }
 
 /**
- * A new folder for each test of the file or `describe` that asks for it. Returns a
+ * A new folder for each test of the file or the `describe` that calls this. Returns a
  * function that gives paths in it.
  */
 export function folderForEach(): (...parts: string[]) => string {

@@ -1,7 +1,7 @@
 /** What `npm run test:full` adds to `npm test`. */
 import { it } from 'vitest';
 
-/** Whether slow tests run as well. */
+/** Whether to run slow tests, too. */
 export const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 
 /** A test of the full run; its title ends in `(needs test:full)`. */

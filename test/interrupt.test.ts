@@ -11,7 +11,7 @@ describe('createBreather', () => {
     expect(hasFired).toBe(true);
   });
 
-  it('lets timers run between works that are each too short to yield', async () => {
+  it('lets timers run between tasks that are each too short to yield', async () => {
     let hasFired = false;
     setTimeout(() => (hasFired = true), 0);
     const end = performance.now() + 5000;
@@ -19,7 +19,7 @@ describe('createBreather', () => {
     expect(hasFired).toBe(true);
   });
 
-  it('throws the reason of a signal that is aborted meanwhile', async () => {
+  it('throws the reason of a signal aborted in the meantime', async () => {
     const controller = new AbortController();
     const breathe = createBreather(controller.signal);
     setTimeout(() => controller.abort(new Error('enough')), 0);

@@ -4,7 +4,7 @@ import { cases } from './full.js';
 
 fc.configureGlobal({ numRuns: cases(25, 200) });
 
-/** What a test replaces or sets in its process ends with it. */
+/** Mocks and settings of a test end with it. */
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
@@ -13,8 +13,8 @@ afterEach(() => {
 });
 
 /**
- * What tested code writes to stdout and stderr goes to the console of vitest, which knows
- * the test: the reporter only shows it if that test fails.
+ * Output of tested code goes to vitest's console, which knows the test: the reporter only
+ * shows it if that test fails.
  */
 const consoles = { stdout: console.log, stderr: console.error };
 

@@ -7,7 +7,7 @@ const mean = (values: number[]): number => meanOf(values)!;
 const uniforms = (count: number, random: Random): number[] => take(count, () => random.uniform());
 
 describe('createRandom', () => {
-  it('gives the same numbers for the same seed, and others for another', () => {
+  it('gives the same numbers for the same seed, and different ones for another', () => {
     const of = (seed: number | string): number[] => uniforms(20, createRandom(seed));
     expect(of(1)).toEqual(of(1));
     expect(of(1)).toEqual(of('1'));
@@ -15,20 +15,20 @@ describe('createRandom', () => {
     expect(of(1)).not.toEqual(of(-1));
   });
 
-  it('keeps giving the numbers that recorded results were made with', () => {
+  it('still gives the numbers of the recorded results', () => {
     expect(uniforms(3, createRandom(1))).toEqual([
       0.8617370063439012, 0.7208751861471683, 0.995670884847641,
     ]);
   });
 
-  it('goes on from a kept state', () => {
+  it('resumes from a saved state', () => {
     const random = createRandom('state');
     uniforms(7, random);
     const resumed = createRandom('anything', random.state());
     expect(uniforms(20, resumed)).toEqual(uniforms(20, random));
   });
 
-  it('forks by label alone: a fork neither moves nor depends on the position of its parent', () => {
+  it('forks by label only, independent of the position of the parent', () => {
     const [moved, still] = [createRandom(5), createRandom(5)];
     uniforms(3, moved);
     expect(uniforms(5, moved.fork('a'))).toEqual(uniforms(5, still.fork('a')));
@@ -41,7 +41,7 @@ describe('createRandom', () => {
   });
 });
 
-describe('the distributions', () => {
+describe('distributions', () => {
   it('uniform: in [0, 1), mean 1/2, variance 1/12, no serial correlation, within four standard errors', () => {
     const values = uniforms(40_000, createRandom('uniform'));
     expect(Math.min(...values)).toBeGreaterThanOrEqual(0);
@@ -67,7 +67,7 @@ describe('the distributions', () => {
     expect(Math.abs(mean(values.map((x) => x ** 4)) - 3)).toBeLessThan(0.2);
   });
 
-  it('integer: every value of [0, bound) as often as another, within five standard errors; choice: elements of the list', () => {
+  it('integer: every value of [0, bound) equally often, within five standard errors; choice: elements of the list', () => {
     const random = createRandom('integer');
     const counts = [0, 0, 0, 0, 0, 0, 0];
     for (let i = 0; i < 14_000; i++) counts[random.integer(7)]++;
@@ -78,13 +78,13 @@ describe('the distributions', () => {
     );
   });
 
-  it.each([0, -1, 1.5, NaN])('integer refuses the bound %d', (bound) => {
+  it.each([0, -1, 1.5, NaN])('integer rejects the bound %d', (bound) => {
     expect(() => createRandom(1).integer(bound)).toThrow(
       `Expected bound to be an integer >= 1, but got ${bound}.`,
     );
   });
 
-  it('shuffle: a copy, with every order as likely as another, within five standard errors', () => {
+  it('shuffle: a copy with all orders equally often, within five standard errors', () => {
     const random = createRandom('shuffle');
     const items = ['a', 'b', 'c'];
     const orders = Array.from({ length: 6000 }, () => random.shuffle(items).join(''));

@@ -1,7 +1,7 @@
 /**
- * What `npm test` prints: a line for each file that fails, then the failures with what
- * their tests printed, then the skipped tests grouped by what they need (`(needs
- * Chromium)` in a title says it).
+ * The output of `npm test`: one line per failed file, then the failures with what their
+ * tests printed, then the skipped tests grouped by what they need (`(needs Chromium)` in
+ * a title).
  */
 import { Writable } from 'node:stream';
 import { group } from 'd3-array';
@@ -9,7 +9,7 @@ import type { UserConsoleLog } from 'vitest';
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node';
 
 const NEEDS = /\(needs ([^)]+)\)/g;
-/** Most characters shown of what workers and their children write past the console. */
+/** Maximum characters shown of output that bypasses the console. */
 const MAX_RAW = 4000;
 
 export default class FailuresReporter implements Reporter {

@@ -7,7 +7,7 @@ export function closing<T extends { close(): unknown }>(server: T): T {
   return server;
 }
 
-/** A port of this machine on which nothing listens. */
+/** A local port on which nothing listens. */
 export async function freePort(): Promise<number> {
   const server = await serveLocally(0, async () => new Response());
   await server.close();

@@ -1,6 +1,6 @@
 /**
- * Weights for all tests: the trained ones, and for untrained runs those of similar runs,
- * since tests of reports make up answers of every run.
+ * Weights for all tests: the trained ones, and those of similar runs for untrained ones,
+ * since report tests make up answers of every run.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,15 +8,16 @@ import { join } from 'node:path';
 
 export default async function setup(): Promise<() => void> {
   const { warn } = console;
-  // tfjs is loaded twice here and warns about each kernel.
+  // tfjs is loaded twice here and warns about every kernel.
   console.warn = () => undefined;
-  const { baselineRuns } = await import('../lib/experiments/baselines.js');
+  const { baselineRuns } = await import('../lib/experiments/baselines/experiment.js');
   const { trainedRuns } = await import('../lib/experiments/running/retrain.js');
   const { modelNameForRun, runName } = await import('../lib/training/policy-runs.js');
   const { CHECKPOINTS } = await import('../lib/io/paths.js');
   console.warn = warn;
 
-  // Everything temporary goes into one folder, also what skipped or killed tests leave.
+  // All temporary files go into one folder, including leftovers of skipped or killed
+  // tests.
   const temporary = mkdtempSync(join(tmpdir(), 'parallelsearch-tests-'));
   for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = temporary;
   const root = join(temporary, 'checkpoints');

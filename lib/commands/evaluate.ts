@@ -7,8 +7,7 @@ import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js'
 import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.js';
 import { labelTrajectory } from '../evaluation/behaviour.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
-import { measure } from '../evaluation/measure.js';
-import type { Measurement } from '../evaluation/result.js';
+import { measure, type Measurement } from '../evaluation/result.js';
 import { writeFileSafely, writeLines } from '../io/files.js';
 import { withFileLock } from '../io/folder-lock.js';
 import { startProgress } from '../io/progress.js';

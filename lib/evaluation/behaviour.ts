@@ -16,9 +16,8 @@ import { exactMatch, paddedWords, statableAnswers } from '../text/answer-match.j
 import type { TextSegment } from '../text/response.js';
 import { openTag } from '../text/tags.js';
 import type { Interval } from './bootstrap.js';
-import { measure } from './measure.js';
 import { repeatedQueries, type Measure } from './metrics.js';
-import { questionKey, type Measurement, type QuestionResult } from './result.js';
+import { measure, questionKey, type Measurement, type QuestionResult } from './result.js';
 
 /** Input of the labels: an answer's metrics, and more if recorded. */
 export interface BehaviourFacts

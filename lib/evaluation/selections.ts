@@ -29,6 +29,9 @@ export type QuestionKey = Pick<
   'questionId' | 'benchmark' | 'subset' | 'entitiesCompared' | 'hops' | 'wording' | 'isYesNo'
 >;
 
+/** Subsets by the number of entities compared: `entities_2` to `entities_8`. */
+export const ENTITY_SUBSETS = range(2, 9).map((count) => `entities_${count}`);
+
 const MEMBERSHIP: Readonly<Record<string, (question: QuestionKey) => boolean>> = {
   all: () => true,
   ...Object.fromEntries(
@@ -38,9 +41,9 @@ const MEMBERSHIP: Readonly<Record<string, (question: QuestionKey) => boolean>> =
     ]),
   ),
   ...Object.fromEntries(
-    range(2, 9).map((count) => [
-      `entities_${count}`,
-      ({ entitiesCompared }: QuestionKey) => entitiesCompared === count,
+    ENTITY_SUBSETS.map((subset, i) => [
+      subset,
+      ({ entitiesCompared }: QuestionKey) => entitiesCompared === i + 2,
     ]),
   ),
   hops_3: ({ hops = 0 }) => hops >= 3,

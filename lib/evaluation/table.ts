@@ -252,6 +252,7 @@ export const matching = <T extends object>(items: readonly T[], fields: Fields):
 
 /** Rows and contrasts, of a table or of a whole result. */
 export interface Figures {
+  /** One row per figure; one contrast per comparison of two. */
   rows: readonly object[];
   contrasts: readonly object[];
 }

@@ -3,13 +3,13 @@
  * is right: which questions were decomposed, which sub-questions were asked.
  */
 import { join } from 'node:path';
-import { max, range, sum } from 'd3-array';
+import { max, sum } from 'd3-array';
 import { readQuestions } from '../data/flashrag.js';
 import { independentSubQuestions, type Question } from '../data/question.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import { mainMeasure, type Measure, type Metric } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
-import { MANY } from '../evaluation/selections.js';
+import { ENTITY_SUBSETS, MANY } from '../evaluation/selections.js';
 import {
   matching,
   meanValue,
@@ -160,7 +160,7 @@ function againstGraph<T>(
   });
 }
 
-const PARALLEL_SUBSETS = ['parallelizable', ...range(2, 9).map((size) => `entities_${size}`)];
+const PARALLEL_SUBSETS = ['parallelizable', ...ENTITY_SUBSETS];
 const isParallel = ({ subset }: QuestionResult): boolean => subset === 'parallelizable';
 
 type Count = Measure['numerator'];

@@ -8,8 +8,7 @@ import {
   labelTrajectory,
   type BehaviourLabel,
 } from '../evaluation/behaviour.js';
-import { measure } from '../evaluation/measure.js';
-import type { QuestionResult } from '../evaluation/result.js';
+import { measure, type QuestionResult } from '../evaluation/result.js';
 import {
   matching,
   where,
@@ -25,7 +24,7 @@ import { trainingRows } from '../report/charts/curves.js';
 import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/small-world.js';
 import { loadAnswers } from './running/answers.js';
-import { baselines } from './baselines.js';
+import { baselines } from './baselines/experiment.js';
 import type { Experiment } from './experiment.js';
 import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';

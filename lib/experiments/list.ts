@@ -1,5 +1,5 @@
 /** The experiments, in the order of their notebooks. Register new ones here. */
-import { baselines, baselinesTiming } from './baselines.js';
+import { baselines, baselinesTiming } from './baselines/experiment.js';
 import { baseVsInstruct } from './base-vs-instruct.js';
 import { conditions } from './conditions/experiment.js';
 import { decomposition } from './decomposition.js';

@@ -2,7 +2,7 @@
 import { max, range, sum } from 'd3-array';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
-import { MANY } from '../evaluation/selections.js';
+import { ENTITY_SUBSETS, MANY } from '../evaluation/selections.js';
 import {
   matching,
   where,
@@ -233,7 +233,7 @@ export const distributionPoints = (rows: readonly TidyRow[]): (TidyRow & { at_mo
 /** The data sets of Tables 3, 5 and 6 that the small world has, and all of ours. */
 const filter = where({
   benchmark: ['hotpotqa', '2wikimultihopqa', 'all', MANY],
-  subset: ['all', ...TYPES, ...range(2, 9).map((size) => `entities_${size}`)],
+  subset: ['all', ...TYPES, ...ENTITY_SUBSETS],
 });
 const isDistribution = where({ benchmark: ['all', MANY], subset: ['all', ...TYPES] });
 

@@ -22,6 +22,7 @@ import {
   mergeProvenance,
   readQuestionProvenance,
   readRows,
+  type Recorded,
 } from './running/records.js';
 import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { BOTH_METHODS } from '../training/methods.js';
@@ -104,9 +105,6 @@ export function generationTime(answers: readonly TimedAnswer[], backend: string)
 
 /** Runs that are timed against each other. */
 type Contest = readonly PolicyRun[];
-export interface TimedAnswers {
-  answers: TimedAnswer[];
-}
 
 /** One in 15 questions of HotpotQA and 2WikiMultiHopQA. */
 export const timedQuestions = (questions: readonly Question[]): Question[] =>
@@ -118,7 +116,7 @@ export const timedQuestions = (questions: readonly Question[]): Question[] =>
 async function timeContest(
   runs: Contest,
   { world, onFraction }: WorkContext,
-): Promise<TimedAnswers> {
+): Promise<Recorded<TimedAnswer>> {
   const contestants: Contestant[] = [];
   for (const run of runs)
     contestants.push({ run, policy: await loadPolicy(run), rollout: rolloutForRun(run) });
@@ -160,7 +158,7 @@ export async function loadTiming(
   folder?: string,
   experiment = timing,
 ): Promise<Answered<TimedAnswer> | null> {
-  const done = await findResults<Contest, TimedAnswers>(experiment, folder);
+  const done = await findResults<Contest, Recorded<TimedAnswer>>(experiment, folder);
   if (!done) return null;
   const seeds = listSeeds(done.flatMap(({ job }) => job.input));
   return {

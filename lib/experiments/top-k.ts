@@ -8,9 +8,8 @@
  */
 import { join } from 'node:path';
 import { evaluatedSplit, type Question } from '../data/question.js';
-import { measure } from '../evaluation/measure.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
-import type { QuestionResult } from '../evaluation/result.js';
+import { measure, type QuestionResult } from '../evaluation/result.js';
 import {
   matching,
   where,
@@ -41,6 +40,7 @@ import {
   readQuestionProvenance,
   readRows,
   requireResults,
+  type Recorded,
 } from './running/records.js';
 import { identify, listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';
@@ -147,7 +147,7 @@ export async function measureRecall({ world }: Pick<WorkContext, 'world'>): Prom
 
 /** A run in one setting, or the recall of all retrievers. */
 export type TopKInput = (TopKSetting & { run: PolicyRun }) | 'recall';
-type Recorded = { answers: TopKAnswer[] } | { recall: TopKRecall[] };
+type TopKRecord = Recorded<TopKAnswer> | { recall: TopKRecall[] };
 
 /** For the sample on one core, for estimates only. */
 const roughSeconds = (k: number): number => 20 + 2.5 * k;
@@ -201,17 +201,14 @@ const filter = where({
 /** The bootstrap compares methods, so it gets method and setting as one name. */
 type Variant = TopKSetting & { method: string };
 const variantName = ({ method, retriever, k, trainedK }: Variant): string =>
-  `${method}/${retriever}/${k}/${trainedK}`;
+  JSON.stringify({ method, retriever, k, trained_k: trainedK });
+const readVariant = (name: string) =>
+  JSON.parse(name) as { method: string; retriever: string; k: number; trained_k: number };
 const VARIANTS: readonly Variant[] = TOP_K.methods.flatMap((method) =>
   TOP_K.trainedKs.flatMap((trainedK) =>
     topKSettings(trainedK).map((setting) => ({ method, ...setting })),
   ),
 );
-const byName = new Map(VARIANTS.map((variant) => [variantName(variant), variant]));
-const variantFields = (name: string) => {
-  const { trainedK, ...variant } = byName.get(name)!;
-  return { ...variant, trained_k: trainedK };
-};
 
 /** Pairs of variants that differ in these fields. */
 const compare = (change: Partial<Variant>, compared = VARIANTS): MethodPair[] =>
@@ -228,7 +225,7 @@ const PAIRS: readonly MethodPair[] = [
 
 /** A contrast of variants, with the other side's fields where they differ. */
 function contrastRow(contrast: TidyContrast) {
-  const [ours, theirs] = [contrast.method, contrast.against].map(variantFields);
+  const [ours, theirs] = [contrast.method, contrast.against].map(readVariant);
   return {
     ...contrast,
     ...ours,
@@ -264,7 +261,7 @@ const PREDICTED: readonly Predicted[] = [
 export const topK: Experiment = {
   name: 'top-k',
   title: 'passages per query, for BM25, exact and HNSW search',
-  computation: defineComputation<TopKInput, Recorded>({
+  computation: defineComputation<TopKInput, TopKRecord>({
     jobs: listJobs,
     prepare: planTraining(topKRuns),
     work: async (input, context) =>
@@ -277,7 +274,7 @@ export const topK: Experiment = {
    * weights are resampled alike in every setting.
    */
   async result(folder, options = {}) {
-    const done = await requireResults<TopKInput, Recorded>(topK, folder);
+    const done = await requireResults<TopKInput, TopKRecord>(topK, folder);
     const values = done.map(({ record }) => record.value);
     const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
     const answers = values
@@ -290,11 +287,11 @@ export const topK: Experiment = {
     const settings: SummaryOptions = {
       measures: MEASURES,
       pairs: PAIRS,
-      weightsId: (name) => `${byName.get(name)!.method}/${byName.get(name)!.trainedK}`,
+      weightsId: (name) => `${readVariant(name).method}/${readVariant(name).trained_k}`,
       filter,
     };
     const summary = summarise({ answers, provenance }, settings, options);
-    const rows = summary.rows.map((row) => ({ ...row, ...variantFields(row.method) }));
+    const rows = summary.rows.map((row) => ({ ...row, ...readVariant(row.method) }));
     const contrasts = summary.contrasts.map(contrastRow);
     const whole = { metric: 'em', benchmark: 'all', subset: 'all', trained_k: 3 };
     const tidy = { rows, contrasts, provenance };

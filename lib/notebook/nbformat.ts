@@ -9,6 +9,26 @@ const multilineSchema = z.union([z.string(), z.array(z.string())]);
 const metadataSchema = z.record(z.string(), z.unknown());
 const executionCountSchema = z.number().int().nonnegative().nullable();
 
+/** Representations of an output by MIME type; a front end takes the richest it knows. */
+export type MimeBundle = Record<string, unknown>;
+
+/** The MIME types of what the library displays. */
+export const MIME = {
+  /** JupyterLab 4 draws version 5, as an object. */
+  vegaLite: 'application/vnd.vegalite.v5+json',
+  svg: 'image/svg+xml',
+  html: 'text/html',
+  text: 'text/plain',
+  /** The cells of a table, for reports. */
+  table: 'application/vnd.parallelsearch.table+json',
+  /** Finding, predictions and provenance: the beginning and end of a report. */
+  about: 'application/vnd.parallelsearch.about+json',
+} as const;
+
+/** The MIME type under which a bundle has Vega-Lite of any version. */
+export const findVegaLite = (data: MimeBundle): string | undefined =>
+  Object.keys(data).find((mime) => /^application\/vnd\.vegalite\.v\d+(\.\d+)*\+json$/.test(mime));
+
 /** Values under these MIME types are JSON; all others are text. */
 export const isJsonMime = (mime: string): boolean => /^application\/(.*\+)?json$/.test(mime);
 

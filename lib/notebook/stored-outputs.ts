@@ -4,17 +4,21 @@
  */
 import { sort } from 'd3-array';
 import { configHash } from '../io/provenance.js';
-import { codeCells, joinLines, readNotebook, writeNotebook } from './nbformat.js';
+import {
+  codeCells,
+  findVegaLite,
+  joinLines,
+  MIME,
+  readNotebook,
+  writeNotebook,
+} from './nbformat.js';
 import type { CellOutput, CodeCell, Notebook } from './nbformat.js';
 
 /** Maximum size of a notebook with outputs, in bytes. */
 export const MAX_STORED_BYTES = 300_000;
 
-const SVG = 'image/svg+xml';
-const HTML = 'text/html';
-const TEXT = 'text/plain';
-const VEGA_LITE = /^application\/vnd\.vegalite\./;
-const PRIVATE = /^application\/vnd\.parallelsearch\./;
+/** For reports only. */
+const PRIVATE: readonly string[] = [MIME.table, MIME.about];
 
 /** Identifies the inputs of stored outputs, in the notebook's metadata. */
 export interface OutputsState {
@@ -82,13 +86,13 @@ const compactCells = (cells: readonly CodeCell[]) =>
 function compactOutput(output: CellOutput): CellOutput {
   if (!('data' in output)) return output;
   const parts = Object.entries(output.data).filter(
-    ([mime]) => !PRIVATE.test(mime) && !(mime === TEXT && HTML in output.data),
+    ([mime]) => !PRIVATE.includes(mime) && !(mime === MIME.text && MIME.html in output.data),
   );
   const data = Object.fromEntries(
     parts.map(([mime, content]) => {
-      if (mime === SVG) return [mime, compactSvg(joinLines(content as string[]))];
+      if (mime === MIME.svg) return [mime, compactSvg(joinLines(content as string[]))];
       // Notebook front ends have no style for it.
-      const isTable = mime === HTML && joinLines(content as string[]).startsWith('<table>');
+      const isTable = mime === MIME.html && joinLines(content as string[]).startsWith('<table>');
       if (isTable) return [mime, joinLines(content as string[]).replaceAll(' class="figure"', '')];
       return [mime, content];
     }),
@@ -102,9 +106,9 @@ const countBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(
 function shrink(notebook: Notebook): void {
   const specs = codeCells(notebook)
     .flatMap(({ outputs }) => outputs)
-    .flatMap((output) => ('data' in output && SVG in output.data ? [output.data] : []))
+    .flatMap((output) => ('data' in output && MIME.svg in output.data ? [output.data] : []))
     .flatMap((data) => {
-      const mime = Object.keys(data).find((name) => VEGA_LITE.test(name));
+      const mime = findVegaLite(data);
       return mime === undefined ? [] : { data, mime };
     });
   for (const { data, mime } of sort(specs, ({ data, mime }) => -countBytes(data[mime]))) {

@@ -88,8 +88,16 @@ const { textContent } = document.getElementById('later');
 document.body.append(Object.assign(document.createElement('script'), { textContent }));
 }))`;
 
-/** Marks the place of the navigation bar, which standalone pages do not have. */
-export const SITE_MARKS = ['<!-- site -->', '<!-- end of site -->'] as const;
+/** Mark the place of the navigation bar, which standalone pages do not have. */
+const SITE_MARKS = ['<!-- site -->', '<!-- end of site -->'] as const;
+
+/** Adds a navigation bar to a page, or replaces it. */
+export function withNavigation(html: string, links: Content): string {
+  const [from, to] = SITE_MARKS.map((mark) => html.indexOf(mark));
+  if (from < 0 || to < from) return html;
+  const bar = markupHtml(markup('nav.site', { 'aria-label': 'Pages' }, links));
+  return `${html.slice(0, from + SITE_MARKS[0].length)}${bar}${html.slice(to)}`;
+}
 
 /** A script that cannot end its element; has HTML's line ends, for the hash. */
 export function inlineScript(code: string): string {

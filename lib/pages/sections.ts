@@ -5,10 +5,20 @@ import { latexText } from '../report/table-formats.js';
 
 /** A heading with an entry in the table of contents. */
 export interface Heading {
-  level: number;
-  text: string;
   id: string;
+  text: string;
+  /** Default: 2. */
+  level?: number;
 }
+
+export interface Section extends Heading {
+  content: Content;
+}
+
+export const sectionMarkup = ({ id, text, content }: Section): Content => [
+  markup('h2', { id }, text),
+  content,
+];
 
 /** Lays out a page's body: a table of contents, if there are headings, and `main`. */
 export const layout = (headings: readonly Heading[], main: Content): Markup =>
@@ -21,8 +31,8 @@ export const layout = (headings: readonly Heading[], main: Content): Markup =>
 /** The table of contents: links to headings of levels 2 and 3. */
 function contents(headings: readonly Heading[]): Markup {
   const items = headings
-    .filter(({ level }) => level === 2 || level === 3)
-    .map(({ level, text, id }) =>
+    .filter(({ level = 2 }) => level === 2 || level === 3)
+    .map(({ level = 2, text, id }) =>
       markup(`li.level-${level}`, markup('a', { href: `#${id}` }, text)),
     );
   const list = markup(
@@ -33,12 +43,6 @@ function contents(headings: readonly Heading[]): Markup {
   );
   return markup('nav.toc', { 'aria-label': 'Contents' }, list);
 }
-
-export const PROVENANCE: Heading = {
-  level: 2,
-  text: 'Where the numbers come from',
-  id: 'provenance',
-};
 
 const PROVENANCE_TITLES: Record<string, string> = {
   seed: 'Seed',
@@ -67,15 +71,15 @@ const PROVENANCE_TITLES: Record<string, string> = {
 export function provenanceSection(
   provenance: Readonly<Record<string, unknown>>,
   { intro = '', isOpen = false } = {},
-): Markup {
+): Section {
   const list = Object.entries(provenance).map(([name, value]) => [
     markup('dt', PROVENANCE_TITLES[name] ?? name),
     markup('dd', valueText(value)),
   ]);
-  const { id, text } = PROVENANCE;
   const summary = markup('summary', 'Seeds, commit, machine');
   const details = markup('details', { open: isOpen }, summary, markup('dl.provenance', list));
-  return markup('section', { id }, markup('h2', text), intro !== '' && markup('p', intro), details);
+  const content = [intro !== '' && markup('p', intro), details];
+  return { id: 'provenance', text: 'Where the numbers come from', content };
 }
 
 function valueText(value: unknown): string {
@@ -116,18 +120,14 @@ export function reportBibtex(title: string, commit?: unknown): string {
 }`;
 }
 
-export const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
-
-/** A folded section with both entries; the copy button needs scripts. */
-export function citationSection(title: string, commit?: unknown): Markup {
+/** Both entries, folded; the copy button needs scripts. */
+export function citationSection(title: string, commit?: unknown): Section {
   const entries = `${PAPER_BIBTEX}\n\n${reportBibtex(title, commit)}`;
   const copy = { type: 'button', 'data-copy': 'bibtex', hidden: true };
-  return markup(
-    'section',
-    { id: CITATION.id },
-    markup('h2', CITATION.text),
+  const content = [
     markup('p', 'The paper, and the software that computed these numbers:'),
     markup('details', markup('summary', 'BibTeX'), markup('pre.bibtex', { id: 'bibtex' }, entries)),
     markup('p', markup('button', copy, 'Copy BibTeX'), ' ', markup('span', { role: 'status' })),
-  );
+  ];
+  return { id: 'cite', text: 'To cite', content };
 }

@@ -1,4 +1,5 @@
 /** Shows charts, tables, results and findings in any notebook front end. */
+import { MIME, type MimeBundle } from '../notebook/nbformat.js';
 import { displayInCell, onLastExpression } from '../notebook/tslab.js';
 import { tableMarkup, tableText } from './table-formats.js';
 import { markup, markupHtml, trustedHtml } from './markup.js';
@@ -19,9 +20,6 @@ import { renderSvg } from './charts/render.js';
 import { openingBundle, type About, type ResultParts } from './result.js';
 import { dataTable, type Table } from './table.js';
 import { plural } from '../text/english.js';
-
-/** Representations of an output by MIME type; a front end takes the richest it knows. */
-export type MimeBundle = Record<string, unknown>;
 
 /** A result for notebooks: {@link ResultParts} with data frames instead of rows. */
 export interface ReportResults extends Required<About> {
@@ -71,18 +69,6 @@ export type Displayable =
   | Transcript
   | Finding
   | (VegaLiteSpec & { kind?: never });
-
-export const MIME = {
-  /** JupyterLab 4 draws version 5, as an object. */
-  vegaLite: 'application/vnd.vegalite.v5+json',
-  svg: 'image/svg+xml',
-  html: 'text/html',
-  text: 'text/plain',
-  /** The cells of a table. */
-  table: 'application/vnd.parallelsearch.table+json',
-  /** Finding and provenance ({@link About}): the beginning and end of a report. */
-  about: 'application/vnd.parallelsearch.about+json',
-} as const;
 
 /** Duck-typed, because methods such as `head` return danfo's own class. */
 const isRows = (item: object): item is Rows =>

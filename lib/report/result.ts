@@ -1,6 +1,7 @@
 /** An experiment's result as plain data, and the words that open and close its report. */
 import { z } from 'zod';
 import { markup, markupHtml } from './markup.js';
+import type { Figures } from '../evaluation/table.js';
 import type { Provenance } from '../io/provenance.js';
 import type { Chart } from './charts/spec.js';
 import type { Table } from './table.js';
@@ -31,10 +32,7 @@ export interface About {
 }
 
 /** A result as plain data, as in its JSON file. */
-export interface ResultParts extends About {
-  /** One row per figure; one contrast per comparison of two. */
-  rows: readonly object[];
-  contrasts: readonly object[];
+export interface ResultParts extends About, Figures {
   /** Rows of further data frames, such as training curves, by name. */
   frames?: Readonly<Record<string, readonly object[]>>;
   /** Charts and tables that other pages show, too. */

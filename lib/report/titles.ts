@@ -204,7 +204,6 @@ const METRIC_TITLES: Readonly<
   omitted_repeated: ['Another one repeated', OMISSIONS],
   omitted_no_search: ['No search', OMISSIONS],
   omitted_overlooked: ['Overlooked', OMISSIONS],
-  calls_saved: ['Right with fewer calls', 'share of questions'],
   match_precision: ['Precision', 'share of sub-queries'],
   match_recall: ['Recall', SUB_QUESTIONS],
   match_f1: ['F1', 'harmonic mean'],

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPassages, type Passage } from '../data/flashrag.js';
-import { ENCODER } from '../io/paths.js';
+import { ENCODER, shortPath } from '../io/paths.js';
 import { configHash } from '../io/provenance.js';
 import { createRegistry, nameSchema } from '../registry.js';
 import type { FileEncoder } from './bert.js';
@@ -15,7 +15,7 @@ import {
   encodePassages,
   type VectorSource,
 } from './dense.js';
-import { loadEncoder, type Encoder } from './encoder.js';
+import { ENCODER_FILE, loadEncoder, type Encoder } from './encoder.js';
 import { buildExactIndex, type VectorIndex } from './exact.js';
 import { buildHnswIndex, loadHnswIndex } from './hnsw.js';
 import { createMilvusRetriever, isMilvusAddress } from './milvus.js';
@@ -85,7 +85,11 @@ async function openBm25(
  * @throws Error naming what is missing or unsupported
  */
 export async function openEncoder(folder: string): Promise<Encoder | FileEncoder> {
-  if (!existsSync(join(folder, 'config.json'))) return loadEncoder(folder);
+  if (existsSync(join(folder, ENCODER_FILE))) return loadEncoder(folder);
+  if (!existsSync(join(folder, 'config.json')))
+    throw new Error(
+      `Expected an encoder in Hugging Face format, but there is no config.json in ${shortPath(folder)}. To get one: npx parallelsearch model multilingual-e5-small`,
+    );
   const { loadBertEncoder } = await import('./bert.js'); // loads TensorFlow.js
   return loadBertEncoder(folder);
 }

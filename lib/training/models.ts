@@ -1,7 +1,7 @@
 /** Finds models by name or folder, and the configuration each is trained with. */
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { readJson } from '../io/files.js';
 import { CHECKPOINTS, packagePath, shortPath } from '../io/paths.js';
 import {
@@ -59,6 +59,8 @@ export async function resolveTrainConfig(
 }
 
 const MODEL_NAME = new RegExp(`^(${SMALL_WORLD_MODELS.join('|')})-(\\d+)$`);
+/** A name on the Hugging Face Hub. */
+const HUB_NAME = /^[\w-][\w.-]*\/[\w.-]+$/;
 
 /** Parses a name such as `instruct-2`; null if it is not an initial model's. */
 export function parseModelName(name: string): { model: InitialModelName; initSeed: number } | null {
@@ -85,8 +87,15 @@ export function modelPath(name: string, root = CHECKPOINTS): string {
     throw new Error(
       `Expected a model without an adapter, but ${name} has one. Merge it first: npx parallelsearch export hf models/${name} --model ${name}, then --model models/${name}.`,
     );
+  if (existsSync(name))
+    throw new Error(`Expected a folder in Hugging Face format, but ${name} has no config.json.`);
+  const remedy = MODEL_NAME.test(name)
+    ? ` ${moreWeights()}`
+    : HUB_NAME.test(name)
+      ? ` If it is on the Hugging Face Hub, download it first: hf download ${name} --local-dir models/${basename(name)}`
+      : '';
   throw new Error(
-    `Expected one of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.${MODEL_NAME.test(name) ? ` ${moreWeights()}` : ''}`,
+    `Expected one of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.${remedy}`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** The checks find the faults of a bad page and none in a good one. */
+/** The checks find the errors of a bad page and none in a good one. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () =>
     return [...new Set(await find(page, THOROUGH))].join('\n');
   };
 
-  it('finds the faults of a bad page', async () => {
+  it('finds the errors of a bad page', async () => {
     const complaints = await complaintsOf(BAD);
     for (const expected of [
       'button-name (critical): button',
@@ -57,7 +57,7 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () =>
     expect(await complaintsOf(GOOD)).toBe('');
   });
 
-  it('finds texts that are cut, captions out of view, and texts on top of each other', async () => {
+  it('finds clipped text, captions out of view, and overlapping text', async () => {
     const inLayout = (body: string): Promise<string> =>
       complaintsOf(`<!doctype html><body>${body}`, layoutComplaints);
     const scroll = (caption: string): string =>
@@ -75,7 +75,7 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () =>
     expect(covered).toMatch(/1440 pixels: "one text" is on top of "another"/);
   });
 
-  it('finds labels of a chart that are cut or on top of each other', async () => {
+  it('finds clipped and overlapping chart labels', async () => {
     const label = (text: string, place: string): string => `<text ${place}>${text}</text>`;
     const inChart = (...labels: string[]): Promise<string> => {
       const drawing = `<svg width="200" height="100">${labels.join('')}</svg>`;

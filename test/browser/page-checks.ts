@@ -170,8 +170,8 @@ async function schemeComplaints(page: Page, { withAllOfAxe }: Thoroughness): Pro
 }
 
 /**
- * What overflows a window of 320 pixels (a small phone, or 400 % zoom), and what axe
- * finds there, such as boxes that scroll only by mouse.
+ * What overflows a window of 320 pixels (a small phone, or 400 % zoom), and axe's
+ * findings there, such as boxes that only scroll by mouse.
  */
 async function narrowComplaints(page: Page): Promise<string[]> {
   const before = page.viewportSize()!;
@@ -185,7 +185,7 @@ async function narrowComplaints(page: Page): Promise<string[]> {
 /** Texts and points of charts that are cut off or overlap. Runs in the page. */
 function drawingComplaints(): string[] {
   type Corners = { x: number; y: number }[];
-  /** Corners on the screen, so that slanted labels are no larger than they are. */
+  /** Corners on the screen, so that slanted labels are measured exactly. */
   const corners = (element: SVGGraphicsElement): Corners => {
     const { x, y, width, height } = element.getBBox();
     const matrix = element.getScreenCTM()!;
@@ -194,7 +194,7 @@ function drawingComplaints(): string[] {
     points.push(new DOMPoint(right, bottom), new DOMPoint(x, bottom));
     return points.map((point) => point.matrixTransform(matrix));
   };
-  /** Whether a line parallel to a side of either one separates them. */
+  /** Whether a line parallel to a side of one of them separates them. */
   const areApart = (one: Corners, other: Corners): boolean =>
     [one, other].some((box) =>
       [0, 1].some((i) => {
@@ -204,7 +204,7 @@ function drawingComplaints(): string[] {
           const along = points.map(({ x, y }) => (x * dx + y * dy) / length);
           return [Math.min(...along), Math.max(...along)];
         });
-        // The box of a text is higher than its letters.
+        // The box of a text is taller than its letters.
         return a > d - 2 || c > b - 2;
       }),
     );
@@ -246,9 +246,9 @@ function drawingComplaints(): string[] {
 }
 
 /**
- * Texts outside of charts that are cut off without an ellipsis or a way to scroll to
- * them, captions partly out of view, and texts on top of each other. Of a long table the
- * first rows stand for all. Runs in the page.
+ * Texts outside charts that are clipped without an ellipsis or a way to scroll to them,
+ * captions partly out of view, and overlapping texts. Only the first rows of a long table
+ * are checked. Runs in the page.
  */
 function textComplaints(): string[] {
   interface Place {
@@ -299,7 +299,7 @@ function textComplaints(): string[] {
       if (other.box.top > box.bottom) break;
       const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
       const down = Math.min(box.bottom, other.box.bottom) - other.box.top;
-      // Boxes of lines are higher than their letters.
+      // Line boxes are taller than their letters.
       const isOn = across > 2 && down > 0.4 * Math.min(box.height, other.box.height);
       if (isOn && other.node !== node)
         complaints.push(`"${text.slice(0, 40)}" is on top of "${other.text.slice(0, 40)}"`);
@@ -308,7 +308,7 @@ function textComplaints(): string[] {
   return [...new Set(complaints)];
 }
 
-/** Faults in windows of these widths. */
+/** Faults in windows of the given widths. */
 async function complaintsByWidth(
   page: Page,
   { widths }: Thoroughness,

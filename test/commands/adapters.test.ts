@@ -32,7 +32,7 @@ async function adapters(...args: string[]): Promise<string> {
   return printed();
 }
 
-it('lists base, method and recorded figures of the step that was chosen', async () => {
+it('lists base, method and recorded figures of the chosen step', async () => {
   expect(await adapters(join(root, 'runs'))).toMatch(
     /mine\/adapter +parallelsearch from model +– +0\.500 +0\.250 +2\.500$/m,
   );
@@ -47,7 +47,7 @@ it('lists base, method and recorded figures of the step that was chosen', async 
   });
 });
 
-it('gives the name of a trained model, and what it was trained on', async () => {
+it('lists the name of a trained model and its training data', async () => {
   expect(await adapters(READER)).toMatch(
     /^smollm2-search-r1 +search-r1 from smollm2-135m-instruct-reader +HotpotQA/m,
   );
@@ -56,6 +56,6 @@ it('gives the name of a trained model, and what it was trained on', async () => 
   );
 });
 
-it('says where there is none', async () => {
+it('reports a folder without adapters', async () => {
   await expect(adapters(join(root, 'none'))).rejects.toThrow('adapter_config.json');
 });

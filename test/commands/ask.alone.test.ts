@@ -1,4 +1,4 @@
-/** What a terminal shows of a question. */
+/** The terminal output of `ask`. */
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { afterEach, expect, it, vi } from 'vitest';
 import { askCommand, runAsk } from '../../lib/commands/ask.js';
@@ -55,7 +55,7 @@ async function shown(
   return told();
 }
 
-it('colours what is thought, searched and answered on a terminal, and nothing elsewhere', async () => {
+it('colours thoughts, searches and answers on a terminal only', async () => {
   const [coloured, plain] = [await shown(true), await shown(false)];
   expect(coloured).toContain(
     styleText(['green', 'bold'], 'Answer: 1904', { validateStream: false }),
@@ -65,25 +65,25 @@ it('colours what is thought, searched and answered on a terminal, and nothing el
   expect(plain).toContain('\nAnswer: 1904\n');
 });
 
-it('says of which sub-query nothing alike was found', async () => {
+it('marks the sub-query without a similar passage', async () => {
   const told = (await shown(false)).split('\n').filter((line) => line.includes(UNRELATED_PASSAGES));
   expect(told).toEqual([expect.stringMatching(/^is Hamlet Elsinore/)]);
 });
 
-it('says why a search failed', async () => {
+it('explains why a search failed', async () => {
   expect(await shown(false, 'Why?')).toContain('\nbroken: the index is gone\n');
 });
 
-it('refuses an empty question', async () => {
+it('rejects an empty question', async () => {
   await expect(runAsk(' ', {} as Parameters<typeof runAsk>[1])).rejects.toThrow(/a question/);
 });
 
-it('says which name no passage knows, before anything is answered', async () => {
+it('warns of names in no passage before answering', async () => {
   const told = await shown(false, 'Who met Tom Thumb?');
   expect(told).toMatch(/^[^\n]*“Tom Thumb”[^\n]*\nAnswer the given question/);
 });
 
-it('changes a setting of the rollout', async () => {
+it('changes a rollout setting', async () => {
   expect(await shown(false)).toContain('<search> sub-question 1 ## sub-question 2 </search>');
   const separated = await shown(false, 'Who?', ['--set', 'rollout.querySeparator=,']);
   expect(separated).toContain('<search> sub-question 1,sub-question 2 </search>');

@@ -1,4 +1,4 @@
-/** The command line as a user calls it, in this process or in one of its own. */
+/** The command line as a user calls it, in this process or in a separate one. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { packagePath } from '../../lib/io/paths.js';
 
 const CLI = packagePath('dist', 'cli.js');
 
-/** Without it tests that call the command line say that they are skipped. */
+/** Without a build, tests that call the command line are reported as skipped. */
 export const isBuilt = existsSync(CLI);
 
-// A process loads in a second on a free machine, and in many on a busy one.
+// A process starts in a second on an idle machine, much slower on a busy one.
 if (isBuilt) vi.setConfig({ testTimeout: 120_000 });
 
 /** Starts `parallelsearch ARGS`. @param env is added to the environment */
@@ -28,11 +28,11 @@ export interface Ended {
   stderr: string;
 }
 
-/** The words of a command line; what is filled in is one word. */
+/** The words of a command line; interpolated values stay one word. */
 export const words = (texts: TemplateStringsArray, ...values: readonly string[]): string[] =>
   texts.flatMap((text, i) => [...text.split(/\s+/), ...values.slice(i, i + 1)]).filter(Boolean);
 
-/** What `process.exit` throws in a command that runs in this process. */
+/** Thrown in place of `process.exit` in a command that runs in this process. */
 class Exit extends Error {}
 
 /**
@@ -80,7 +80,7 @@ export async function refusal(args: readonly string[], cwd?: string): Promise<st
   return stderr;
 }
 
-/** Runs `parallelsearch ARGS` in a process of its own to its end. */
+/** Runs `parallelsearch ARGS` to its end in a separate process. */
 export async function runProcess(
   args: readonly string[],
   cwd?: string,

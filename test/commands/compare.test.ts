@@ -23,7 +23,7 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     expect(html).not.toMatch(/(src|href)="(https?:|\/\/|(?!data:|#)[\w./]+\.(js|css|png))/);
   });
 
-  it('prints a row per run for several runs, and JSON lines', async () => {
+  it('prints one row per run for several runs, and JSON lines', async () => {
     writeStep(join(root, 'c'), 0);
     const runs = ['compare', 'a', 'longer=b', 'c', '-o', 'three.html'];
     const table = await runCommand(runs, root);
@@ -35,14 +35,14 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     );
   });
 
-  it('says that transcripts have no figures', async () => {
+  it('reports that transcripts have no figures', async () => {
     const line = { id: 'q', golden_answers: ['x'], response: '<answer>x</answer>' };
     writeFileSync(join(root, 't.jsonl'), JSON.stringify(line));
     const { code, stderr } = await runCommand(['compare', 't.jsonl', '-o', 't.html'], root);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^No figures: .*`score`/)]);
   });
 
-  it('names a missing run', async () => {
+  it('reports a missing run', async () => {
     expect(await refusal(['compare', join(root, 'absent')])).toContain('absent');
   });
 });

@@ -16,7 +16,7 @@ const check = (folder: string, ...options: string[]): ReturnType<typeof runComma
   runCommand(['data', 'check', folder, ...options]);
 
 describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
-  it('prints what a folder contains and what it can be used for', async () => {
+  it('prints what a folder contains and what it is good for', async () => {
     const own = join(root, 'own');
     writeOwnData(own, { type: 'comparison' });
     const { code, stdout } = await check(own);
@@ -33,7 +33,7 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
       expect(stdout).toMatch(line);
   });
 
-  it('names files that are not read', async () => {
+  it('lists files that are not read', async () => {
     const folder = join(root, 'more');
     writeOwnData(folder);
     writeFileSync(join(folder, 'validation.jsonl'), '');
@@ -43,7 +43,7 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
     expect(stdout).toMatch(/train\.jsonl +is ignored: another file takes precedence/);
   });
 
-  it('finds no problem in passages alone, which is what data make writes', async () => {
+  it('accepts passages alone, as written by data make', async () => {
     const passages = join(root, 'passages');
     mkdirSync(passages);
     writeFileSync(join(passages, 'corpus.jsonl'), '{"id":"1","contents":"A\\nB"}\n');
@@ -52,7 +52,7 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
     expect(stdout).toMatch(/evaluate, train +no questions: add questions\.jsonl/);
   });
 
-  it('names file and line of problems, and limits their number', async () => {
+  it('reports file and line of problems, and limits their number', async () => {
     const wrong = join(root, 'wrong');
     mkdirSync(wrong);
     const graph = [subQuestion('a', { evidence: ['p9'] })];
@@ -81,7 +81,7 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
     expect(stdout).toContain('"metadata": {"type": "comparison"}');
   });
 
-  it('measures coverage by benchmark and type, and lists what no passage answers', async () => {
+  it('measures coverage by benchmark and type, and lists unanswerable questions', async () => {
     const own = join(root, 'coverage');
     mkdirSync(own);
     const rows = [

@@ -1,4 +1,4 @@
-/** Questions from one layout into another, as a user converts them. */
+/** Converting questions between layouts, as a user does. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -79,7 +79,7 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
     });
   });
 
-  it('puts the benchmark before ids that repeat, and refuses doubles', async () => {
+  it('prefixes repeated ids with the benchmark, and rejects duplicates', async () => {
     const row = (question: string) =>
       `${JSON.stringify({ id: 'test_0', question, golden_answers: ['x'] })}\n`;
     for (const name of ['nq', 'triviaqa', 'other/nq']) {
@@ -94,7 +94,7 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
     expect(existsSync(at('none'))).toBe(false);
   });
 
-  it('names the row that it cannot convert, before it writes', async () => {
+  it('reports a row that it cannot convert before writing', async () => {
     const rows = [MUSIQUE_TWO_AND_ONE, { ...MUSIQUE_TWO_AND_ONE, id: 7 }];
     writeFileSync(at('bad.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
     expect(await refused(['bad.jsonl', '--out', 'nothing'])).toContain('Row 2 of');

@@ -35,7 +35,7 @@ const make = (sources: string[], settings: Partial<Parameters<typeof runMake>[2]
   );
 
 describe('data make', () => {
-  it('makes a corpus that can be searched, and reports on it', async () => {
+  it('makes a searchable corpus and reports on it', async () => {
     await make(['notes', 'faq.csv', 'faq.csv']);
     const passages = await loadPassages(inFolder('data'));
     expect(passages.map(({ id, title, text }) => [id, title, text])).toEqual([
@@ -53,7 +53,7 @@ describe('data make', () => {
     expect(best.passage.id).toBe('notes/pump.md#2');
   });
 
-  it('names every file that cannot be read and writes nothing', async () => {
+  it('reports every unreadable file and writes nothing', async () => {
     const sources = ['faq.csv', 'bad.jsonl', 'none.md', 'notes/logo.png'];
     const error = await make(sources).catch((reason: unknown) => (reason as Error).message);
     for (const part of [
@@ -69,7 +69,7 @@ describe('data make', () => {
     expect(await loadPassages(inFolder('data'))).toHaveLength(1);
   });
 
-  it('replaces passages only when forced', async () => {
+  it('replaces passages only if forced', async () => {
     await make(['faq.csv']);
     const before = readFileSync(inFolder('data', 'corpus.jsonl'), 'utf8');
     await expect(make(['notes'])).rejects.toThrow(/corpus\.jsonl.*--force/);
@@ -78,7 +78,7 @@ describe('data make', () => {
     expect(await loadPassages(inFolder('data'))).toHaveLength(3);
   });
 
-  it('says what to give it', async () => {
+  it('rejects folders without documents and blank files', async () => {
     mkdirSync(inFolder('empty'));
     await expect(make(['empty'])).rejects.toThrow(/txt.*empty/);
     writeFileSync(inFolder('blank.txt'), ' \n');

@@ -18,14 +18,14 @@ it('reports the speed of a backend, or why it does not load', async () => {
 });
 
 it('reports a backend whose process crashes', async () => {
-  // In the sources there is no such program, so its process fails.
+  // The program does not exist in the sources, so its process fails.
   expect(existsSync(packagePath('lib', 'commands', 'doctor-backends.js'))).toBe(false);
   expect(await checkBackend('cpu')).toMatchObject({
     detail: expect.stringMatching(/^its process ended with code 1/) as string,
   });
 });
 
-it('measures the current backend and leaves no tensor behind', async () => {
+it('measures the current backend and leaks no tensors', async () => {
   await useBackend('wasm');
   const before = tf.memory().numTensors;
   const { gflops, size } = await measureGflops(100);

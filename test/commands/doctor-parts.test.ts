@@ -43,7 +43,7 @@ describe('JupyterLab', () => {
     expect(checkLab(none)).toEqual({ status: 'missing', detail: 'not found in /usr/bin/python3' });
   });
 
-  it('reports our kernel, another of the same name, or none', async () => {
+  it('reports our kernel, another one with its name, or none', async () => {
     const spec = kernelspec();
     const other = { ...spec, argv: ['tslab', 'kernel'] };
     const kernel = (name: string, found: typeof spec) =>
@@ -61,7 +61,7 @@ it('warns if memory is low', () => {
   expect(checkMemory(2 ** 30, 16 * 2 ** 30)).toEqual({ status: 'warning', detail });
 });
 
-it('reports a browser that answers --version', async () => {
+it('reports a browser that responds to --version', async () => {
   expect(await checkChromium(undefined)).toMatchObject({ status: 'missing' });
   expect(await checkChromium('/nowhere/chrome')).toMatchObject({
     detail: '/nowhere/chrome does not exist',

@@ -34,7 +34,7 @@ async function doctor(parts: Part[], json = false) {
 }
 
 describe('doctor', () => {
-  it('prints a line per part, its remedy below, and a verdict', async () => {
+  it('prints one line per part with its remedy below, and a verdict', async () => {
     const { exitCode, lines } = await doctor([good, slow, optional]);
     expect(exitCode).toBe(0);
     expect(lines).toEqual([

@@ -38,7 +38,10 @@ const [out, trajectories, page] = ['answers.jsonl', 'trajectories.jsonl', 'page.
   join(root, name),
 );
 
-/** Searches for both people of a question, at once if it may, then names the first. */
+/**
+ * Searches for both people of a question, in one turn if allowed, then answers with the
+ * first.
+ */
 function reply({ messages, tools }: ChatRequest) {
   const [a, b] = (messages[0] as { content: string }).content
     .match(/Which is taller, (Ada \d+) or (Bo \d+)/)!
@@ -85,7 +88,7 @@ beforeEach(() => {
   server.requests.splice(0);
 });
 
-/** The numbers of the questions whose first turn was asked of the server. */
+/** The numbers of the questions whose first turn reached the server. */
 const askedQuestions = (): number[] =>
   server.requests
     .filter(({ messages }) => messages.length === 1 && !isProbe(messages))
@@ -106,7 +109,7 @@ const settings = (): Parameters<typeof runEvaluate>[0] => ({
 });
 
 describe('evaluate --policy chat:', () => {
-  it('answers with tool calls, several in a turn', async () => {
+  it('answers with tool calls, several per turn', async () => {
     await runEvaluate({ ...settings(), price: { read: 1, written: 2 } });
     expect(printed.stderr).toContain(`policy: scripted at ${server.api}, with tool calls`);
     const results = linesOf<QuestionResult>(out);
@@ -126,7 +129,7 @@ describe('evaluate --policy chat:', () => {
     expect(segments[1]).toMatchObject({ usage: { read: 10, written: 2 }, messages: [{}] });
   });
 
-  it('shows no tokens that the server did not count, and the smallest cost', () => {
+  it('omits tokens that the server did not count, and shows even the smallest cost', () => {
     const result = { modelCalls: 3 };
     const describe = (read: number): string =>
       describeUsage([{ usage: { read, written: 0 }, result }], { read: 0.5, written: 1 });
@@ -190,7 +193,7 @@ describe('evaluate --policy chat:', () => {
     },
   );
 
-  it('counts and names questions whose searches time out, and asks them again when it resumes', async () => {
+  it('counts and lists questions with timed-out searches, and asks them again on resuming', async () => {
     const late = new DOMException('late', 'TimeoutError');
     vi.mocked(createRetriever).mockResolvedValue({
       name: 'late',
@@ -217,7 +220,7 @@ describe('evaluate --policy chat:', () => {
     }
   });
 
-  it('names questions whose searches fail, and why', async () => {
+  it('lists questions with failed searches, and why they failed', async () => {
     vi.mocked(createRetriever).mockResolvedValue({
       name: 'down',
       retrieve: (queries) =>
@@ -232,7 +235,7 @@ describe('evaluate --policy chat:', () => {
     expect(printed.stderr).toContain('A search for question q17 failed: it is down');
   });
 
-  it('keeps answers from other settings and other processes, and resumes at another address', async () => {
+  it('keeps answers of other settings and processes, and resumes at another address', async () => {
     working = 50;
     await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
     const saved = await readFile(`${out}.partial`, 'utf8');
@@ -250,7 +253,7 @@ describe('evaluate --policy chat:', () => {
     expect(linesOf(out)).toHaveLength(NUM_QUESTIONS);
   });
 
-  it('compares both prompts', async () => {
+  it('compares both methods', async () => {
     const methods = ['search-r1', 'parallelsearch'];
     const price = { read: 1, written: 2 };
     await runEvaluate({ ...settings(), methods, limit: 20, price });
@@ -267,7 +270,7 @@ describe('evaluate --policy chat:', () => {
       expect(html).toContain(text);
   });
 
-  it('resumes in the second method: the first one’s questions are not asked again', async () => {
+  it('resumes in the second method without repeating the first', async () => {
     const comparison = { ...settings(), methods: ['search-r1', 'parallelsearch'], limit: 20 };
     working = 3 * 20 + 25;
     await expect(runEvaluate(comparison)).rejects.toThrow('out of credit');
@@ -285,7 +288,7 @@ describe('evaluate --policy chat:', () => {
   });
 
   it.each([['parallelsearch'], ['search-r1,search-r1'], ['search-r1,none']])(
-    'refuses --methods %s',
+    'rejects --methods %s',
     async (methods) => {
       const command = evaluateCommand()
         .exitOverride()

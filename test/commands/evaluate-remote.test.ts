@@ -1,4 +1,4 @@
-/** Evaluating a policy that is elsewhere, behind a server that answers as vLLM does. */
+/** Evaluating a remote policy, behind a server that answers like vLLM. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -46,7 +46,7 @@ const evaluate = (more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<num
   });
 
 describe('evaluate --policy', () => {
-  it('writes what the same model on this machine gives, by the ids that the server tells', async () => {
+  it("gives the answers of the same model run locally, by the server's token ids", async () => {
     await evaluate({ policy: server.api });
     const [remote, written] = [linesOf(out), linesOf<Trajectory>(trajectories)];
     expect(printed.stderr).toContain(`policy: served at ${server.api}, by token ids\n`);
@@ -62,7 +62,7 @@ describe('evaluate --policy', () => {
     }
   });
 
-  it('goes on after a failure and asks nothing again, and counts all tokens', async () => {
+  it('resumes after a failure without repeating questions, and counts all tokens', async () => {
     await evaluate({ policy: server.api });
     const whole = linesOf(out);
     const calls = server.requests.length - 1;
@@ -90,7 +90,7 @@ describe('evaluate --policy', () => {
     );
   });
 
-  it('asks as a configuration of a training says', async () => {
+  it('follows a training configuration', async () => {
     const preset = trainingPreset('search-r1', 'instruct-1', 1);
     const rollout = { ...preset.rollout, maxNewTokens: 7 };
     await writeFileSafely(config, JSON.stringify({ ...preset, rollout }));
@@ -99,7 +99,7 @@ describe('evaluate --policy', () => {
     expect(linesOf(out)).toMatchObject([{ method: 'search-r1', model: 'served' }]);
   });
 
-  it('reads the prices of tokens', async () => {
+  it('parses token prices', async () => {
     const parse = (price: string) =>
       evaluateCommand()
         .exitOverride()

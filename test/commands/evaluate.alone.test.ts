@@ -21,7 +21,7 @@ vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
 
 vi.mock(import('../../lib/io/processes.js'), { spy: true });
 
-/** Settings of no preset. */
+/** Settings that no preset has. */
 const CONFIG = tinyTraining({
   method: 'search-r1',
   model: 'overruled',
@@ -49,14 +49,14 @@ beforeAll(async () => {
 });
 
 const COMMON = { seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
-/** The lines that an evaluation writes. */
+/** The lines written by an evaluation. */
 async function evaluate(more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<object[]> {
   await runEvaluate({ ...COMMON, checkpoints: root, data, out, trajectories, ...more });
   return linesOf(out);
 }
 
 describe('evaluate', () => {
-  it('asks an adapter of a model of one’s own as it was trained', async () => {
+  it('asks an adapter of a custom model as it was trained', async () => {
     const lines = await evaluate({ adapter });
     expect(lines).toHaveLength(QUESTIONS.length);
     for (const line of lines)
@@ -75,7 +75,7 @@ describe('evaluate', () => {
     expect(printed.stdout).not.toContain('Without');
   });
 
-  it('searches as it was trained, unless a retriever is named', async () => {
+  it('searches as the adapter was trained, unless a retriever is given', async () => {
     await evaluate({ adapter });
     const settings = { titleWeight: 0, encoder: undefined };
     expect(createRetriever).toHaveBeenLastCalledWith('bm25', expect.anything(), settings);
@@ -83,7 +83,7 @@ describe('evaluate', () => {
     expect(createRetriever).toHaveBeenLastCalledWith('exact', expect.anything(), settings);
   });
 
-  it('asks it as a method does that is named', async () => {
+  it('asks an adapter by a given method', async () => {
     for (const line of await evaluate({ model, adapter, method: 'r1' }))
       expect(line).toMatchObject({ method: 'r1', turns: 0, modelCalls: 1 });
   });
@@ -95,7 +95,7 @@ describe('evaluate', () => {
     expect(printed.stderr).toMatch(/^Sample of 1 of 4 questions: .*1 .*parallelizable/m);
   });
 
-  it('answers with changed settings of the rollout', async () => {
+  it('applies changed rollout settings', async () => {
     await evaluate({ adapter, set: ['rollout.maxNewTokens=1', 'rollout.maxSearchTurns=0'] });
     const written = linesOf<Trajectory>(trajectories).flatMap(({ segments }) =>
       segments.filter(({ kind }) => kind === 'policy'),
@@ -107,7 +107,7 @@ describe('evaluate', () => {
     );
   });
 
-  it('names what is missing or unknown', async () => {
+  it('reports missing and unknown arguments', async () => {
     const none = join(root, 'none');
     for (const [settings, message] of [
       [{ model: none }, 'a folder in Hugging Face format'],
@@ -121,7 +121,7 @@ describe('evaluate', () => {
   });
 });
 
-describe('evaluate in two processes', () => {
+describe('two processes of evaluate', () => {
   const [asOne, asTwo] = [1, 2].map((n) => join(root, `transcripts-${n}.jsonl`));
   /** Results and trajectories. */
   async function answersOf(more: Parameters<typeof evaluate>[0]): Promise<string[]> {
@@ -135,7 +135,7 @@ describe('evaluate in two processes', () => {
     { backend: 'wasm' as const, isThere: true },
     { backend: 'native' as const, isThere: HAS_NATIVE },
   ])('on $backend', ({ backend, isThere }) => {
-    it.skipIf(!isThere)('gives the same bytes as one', async () => {
+    it.skipIf(!isThere)('give the same bytes as one', async () => {
       const answers = await answersOf({ backend, processes: 1 });
       expect(startWorker).not.toHaveBeenCalled();
       expect(await answersOf({ backend, processes: 2 })).toEqual(answers);
@@ -144,14 +144,14 @@ describe('evaluate in two processes', () => {
     });
   });
 
-  it('has two by default if there are more than two batches', async () => {
+  it('are the default if there are more than two batches', async () => {
     await answersOf({ batchSize: 2 });
     expect(startWorker).not.toHaveBeenCalled();
     await answersOf({ batchSize: 1 });
     expect(startWorker).toHaveBeenCalledTimes(availableParallelism() > 1 ? 1 : 0);
   });
 
-  it('keeps its answers if one process dies', async () => {
+  it('keep their answers if one dies', async () => {
     const expected = await answersOf({ processes: 1 });
     rmSync(asTwo, { force: true });
     const { startWorker: start } = await vi.importActual<

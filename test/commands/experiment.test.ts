@@ -10,8 +10,8 @@ const inFolder = folderForEach();
 const backend = { name: 'wasm', detail: 'made up' } as BackendReport;
 
 /**
- * Runs with an experiment `a` of one job of 100 s and `b` of two hours, which is planned
- * once its training of 50 s is done.
+ * Runs with an experiment `a` of one 100-second job and `b` of two hours, which is
+ * planned once its training of 50 s is done.
  */
 async function run(
   names: string,
@@ -82,7 +82,7 @@ async function run(
 }
 
 describe('experiment', () => {
-  it('logs the plan, trains, runs, and shows progress over all', async () => {
+  it('logs the plan, trains, runs, and shows overall progress', async () => {
     const { error, did, lines, updates } = await run('ab');
     expect([error, did]).toEqual([null, ['a', 'training', 'b']]);
     expect(lines).toEqual([
@@ -99,7 +99,7 @@ describe('experiment', () => {
     ]);
   });
 
-  it('runs only the named ones, skips finished ones, and repeats them with force', async () => {
+  it('runs only the given ones, skips finished ones, and repeats them with force', async () => {
     expect((await run('b')).did).toEqual(['b']);
     const again = await run('b');
     expect(again).toMatchObject({ did: [], lines: ['b: second: done'] });
@@ -123,7 +123,7 @@ describe('experiment', () => {
     expect(await run('a', { missing })).toMatchObject({ did: [], lines: ['a: first: done'] });
   });
 
-  it('begins nothing more when stopped', async () => {
+  it('starts nothing new when stopped', async () => {
     const controller = new AbortController();
     const onJob = (): void => controller.abort(new Error('stopped'));
     expect(await run('ab', { signal: controller.signal, onJob })).toMatchObject({
@@ -132,7 +132,7 @@ describe('experiment', () => {
     });
   });
 
-  it('lists every experiment in its help and refuses others', async () => {
+  it('lists every experiment in its help and rejects others', async () => {
     const help = { text: '' };
     const command = experimentCommand()
       .exitOverride()

@@ -70,7 +70,7 @@ describe('export hf', () => {
     );
   });
 
-  it('keeps what the adapter was trained from and how it was asked', async () => {
+  it("keeps the adapter's base and training configuration", async () => {
     expect(await readBaseModel(adapter)).toEqual(await identifyModel(model));
     expect(await readBaseModel(join(out, 'adapter'))).toEqual(await readBaseModel(adapter));
     for (const folder of [out, adapter])
@@ -90,7 +90,7 @@ describe('export hf', () => {
     expect(await names[0]).toEqual(await names[1]);
   });
 
-  it('names missing weights', async () => {
+  it('reports missing weights', async () => {
     await expect(run(out, '--adapter', join(root, 'none'))).rejects.toThrow(
       `Expected weights in ${root}/none`,
     );

@@ -43,7 +43,7 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
   });
   const runExport = (...args: string[]) => runCommand(['export', ...args], root);
 
-  it('writes a training in PyTorch with its limits and demonstrations', async () => {
+  it('writes a PyTorch training with its limits and demonstrations', async () => {
     const { code, stderr } = await runExport(
       'torch',
       ...words`torch --data graphs --model ${MODEL} --prompt-form short --set rollout.maxPassageWords=5`,
@@ -60,48 +60,47 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     expect(await refusal(untyped, root)).toContain('--method search-r1');
   });
 
-  it.each(['verl', 'trl', 'torch'])('%s is not written into its data folder', async (target) => {
-    const args = words`export ${target} ./graphs --data graphs --model ${MODEL}`;
-    expect(await refusal(args, root)).toContain('not an input');
-    expect(existsSync(at('graphs', 'README.md'))).toBe(false);
-  });
-
-  it(
-    'writes a training for verl whose rewards are equal in Python',
-    { timeout: PATIENCE_MS },
-    async () => {
-      const { code, stderr } = await runExport(
-        ...words`verl verl --data typed --transcripts transcripts.jsonl`,
-      );
-      expect(stderr).toMatch(/4 training and 4 validation questions, 10001 test cases/);
-      expect(code).toBe(0);
-      expect(read('verl', 'config', 'train.yaml')).toMatch(
-        /defaults: \[ppo_trainer, paper, grpo, _self_\][^]*lambda_d: 0\.15\n/,
-      );
-      expect(JSON.parse(read('verl', 'agent_loops.yaml'))).toMatchObject([
-        {
-          _target_: 'parallelsearch.agent_loop.SearchAgentLoop',
-          rollout: { max_search_turns: 4, split_queries: true },
-        },
-      ]);
-      expect(await readRows(at('verl', 'data', 'train.parquet'))).toHaveLength(4);
-      expect(linesOf(at('verl', 'tests', 'rewards.jsonl'))[1]).toMatchObject({
-        solution_str: TRANSCRIPT.response,
-        ground_truth: { target: ['x'], shape: 'parallelizable' },
-        expected: {
-          outcome: 1,
-          decomposition: 3 * 0.15,
-          search_count: 0,
-          format: 0,
-          score: 1 + 3 * 0.15,
-        },
-      });
-      if (python && isFull)
-        expect(await runPython(python, ['tests/test_rewards.py'], at('verl'))).toContain(
-          '10001 of 10001',
-        );
+  it.each(['verl', 'trl', 'torch'])(
+    '%s is not written into its own data folder',
+    async (target) => {
+      const args = words`export ${target} ./graphs --data graphs --model ${MODEL}`;
+      expect(await refusal(args, root)).toContain('not an input');
+      expect(existsSync(at('graphs', 'README.md'))).toBe(false);
     },
   );
+
+  it('writes a verl training with equal rewards in Python', { timeout: PATIENCE_MS }, async () => {
+    const { code, stderr } = await runExport(
+      ...words`verl verl --data typed --transcripts transcripts.jsonl`,
+    );
+    expect(stderr).toMatch(/4 training and 4 validation questions, 10001 test cases/);
+    expect(code).toBe(0);
+    expect(read('verl', 'config', 'train.yaml')).toMatch(
+      /defaults: \[ppo_trainer, paper, grpo, _self_\][^]*lambda_d: 0\.15\n/,
+    );
+    expect(JSON.parse(read('verl', 'agent_loops.yaml'))).toMatchObject([
+      {
+        _target_: 'parallelsearch.agent_loop.SearchAgentLoop',
+        rollout: { max_search_turns: 4, split_queries: true },
+      },
+    ]);
+    expect(await readRows(at('verl', 'data', 'train.parquet'))).toHaveLength(4);
+    expect(linesOf(at('verl', 'tests', 'rewards.jsonl'))[1]).toMatchObject({
+      solution_str: TRANSCRIPT.response,
+      ground_truth: { target: ['x'], shape: 'parallelizable' },
+      expected: {
+        outcome: 1,
+        decomposition: 3 * 0.15,
+        search_count: 0,
+        format: 0,
+        score: 1 + 3 * 0.15,
+      },
+    });
+    if (python && isFull)
+      expect(await runPython(python, ['tests/test_rewards.py'], at('verl'))).toContain(
+        '10001 of 10001',
+      );
+  });
 
   it('exports PPO with another model, prompt form and top-k', async () => {
     const model = join(CHECKPOINTS, 'base-1');
@@ -116,7 +115,7 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     expect(existsSync(at('ppo', 'config', 'grpo.yaml'))).toBe(false);
   });
 
-  it('writes a training for TRL', async () => {
+  it('writes a TRL training', async () => {
     expect(
       await runExport('trl', 'trl', '--data', 'typed', '--prompt-form', 'short'),
     ).toMatchObject({ code: 0 });
@@ -133,7 +132,7 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     ['trl x --data typed --method parallelsearch:ppo', 'trained by ppo'],
     ['verl x --data typed --transcripts typed/train.jsonl', 'recorded transcripts'],
     ['verl x --method otc', 'Allowed choices are'],
-  ])('refuses %s', async (args, message) => {
+  ])('rejects %s', async (args, message) => {
     expect(await refusal(['export', ...args.split(' ')], root)).toContain(message);
     expect(existsSync(at('x'))).toBe(false);
   });

@@ -1,4 +1,4 @@
-/** Charts and tables of a page as files, PDF and PNG by a real Chromium. */
+/** Charts and tables of a page as files; PDF and PNG by a real Chromium. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
@@ -42,7 +42,7 @@ beforeAll(async () => {
   info('empty', []);
 });
 
-it('finds what a notebook shows', async () => {
+it('finds the figures of a notebook', async () => {
   const figures = notebookFigures(
     notebookOf(await shown('figures', chart, table), await shown('table', table)),
   );
@@ -56,7 +56,7 @@ it('finds what a notebook shows', async () => {
 });
 
 describe('runExport', () => {
-  it('writes every chart and table in the formats that it has', async () => {
+  it('writes every chart and table in all formats', async () => {
     await runExport(['all'], settings);
     expect(readdirSync(out)).toEqual(['main']);
     expect(readdirSync(path.join(out, 'main')).sort()).toEqual([
@@ -80,7 +80,7 @@ describe('runExport', () => {
     expect(read('main', 'figures-1.csv').trim().split('\r\n')).toHaveLength(values.length + 1);
   });
 
-  it('takes files and names, and says what it wrote', async () => {
+  it('accepts files and names, and lists what it wrote', async () => {
     const log = vi.fn<(line: string) => void>();
     const file = path.join(folder, 'main.ipynb');
     const written = await runExport([file, 'main'], { ...settings, format: ['md'], log });
@@ -88,7 +88,7 @@ describe('runExport', () => {
     expect(log.mock.calls[0][0]).toMatch(/^main: 2 files from 3 charts and tables in /);
   });
 
-  it('refuses reports that are missing or have no figures', async () => {
+  it('rejects reports that are missing or have no figures', async () => {
     await expect(runExport(['nothing'], settings)).rejects.toThrow(/nothing/);
     await expect(runExport(['empty'], settings)).rejects.toThrow(/charts or tables/);
     const nowhere = { ...settings, reports: path.join(folder, 'nowhere') };
@@ -97,7 +97,7 @@ describe('runExport', () => {
 });
 
 describe.skipIf(!findChromium())('runExport (needs Chromium)', () => {
-  it('draws PDF of one page and PNG in the size of the chart', async () => {
+  it('draws one-page PDF, and PNG in the size of the chart', async () => {
     const target = path.join(folder, 'pictures');
     await runExport(['main'], { ...settings, out: target, format: ['pdf', 'png', 'svg'] });
     const file = (ending: string): string => path.join(target, 'main', `figures-1.${ending}`);

@@ -1,8 +1,10 @@
-/** Policies of the small world on other data: refused, or another is asked instead. */
+/**
+ * Policies of the small world on other data: rejected, or replaced by a language model.
+ */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { policyFolders, setUp } from '../../lib/commands/common/setup.js';
+import { openRetriever, policyFolders, setUp } from '../../lib/commands/common/setup.js';
 import { runSweep } from '../../lib/commands/sweep.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { playgroundCommand } from '../../lib/commands/playground.js';
@@ -33,7 +35,7 @@ const REFUSED =
   /instruct-1 only knows .* small world: use --model smollm2-parallelsearch or --policy/;
 
 describe('a policy of the small world on other data', () => {
-  it('is not asked or evaluated, also from a copy', async () => {
+  it('is not asked or evaluated, not even a copy', async () => {
     const ask = (...args: string[]): Promise<unknown> =>
       askCommand().parseAsync(['Who?', '--data', data, ...args], { from: 'user' });
     await expect(ask('--model', MODEL)).rejects.toThrow(REFUSED);
@@ -44,7 +46,7 @@ describe('a policy of the small world on other data', () => {
     await expect(policyFolders({ ...spec, model: copy })).rejects.toThrow('copy only knows');
   });
 
-  it('is not trained, and no sweep is', async () => {
+  it('is not trained, not even by a sweep', async () => {
     const another =
       /small world: use `export hf .*--model smollm2-parallelsearch` and --model models/;
     await expect(runTrain({ data, out: join(root, 'run'), backend: 'wasm' })).rejects.toThrow(
@@ -65,31 +67,44 @@ describe('a policy of the small world on other data', () => {
     await expect(playground).rejects.toThrow(/small world: use `ask .*smollm2-parallelsearch/);
   });
 
-  it('is used if that is forced, or if the data are the small world’s', async () => {
+  it("is used if forced, or if the data are the small world's", async () => {
     const folders = { model: join(CHECKPOINTS, MODEL), adapter: ADAPTER };
     expect(await policyFolders({ ...spec, model: MODEL, force: true })).toEqual(folders);
     expect(await policyFolders({ ...spec, data: undefined })).toEqual(folders);
   });
 
-  it.skipIf(!isBuilt)('ends the command with one sentence and code 1 (needs dist/)', async () => {
-    const { code, stdout, stderr } = await runCommand(
-      words`ask Who? --data ${data} --model ${MODEL}`,
-    );
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(REFUSED);
-    expect(stderr.trim().split('\n')).toHaveLength(1);
-    const check = await runCommand(['data', 'check', data]);
-    expect(check.stdout).toMatch(
-      /--model smollm2-parallelsearch .* --policy .* only know the small world/,
-    );
+  it.each([
+    ['exact', data, /compares spellings/],
+    ['exact', undefined, /^$/],
+    ['bm25', data, /^$/],
+  ])('warns of an unsuitable encoder: %s', async (name, folder, warning) => {
+    const logged = captured('stderr');
+    await openRetriever({ data: folder }, { name, options: {} });
+    expect(logged()).toMatch(warning);
   });
+
+  it.skipIf(!isBuilt)(
+    'ends the command with one sentence and exit code 1 (needs dist/)',
+    async () => {
+      const { code, stdout, stderr } = await runCommand(
+        words`ask Who? --data ${data} --model ${MODEL}`,
+      );
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(REFUSED);
+      expect(stderr.trim().split('\n')).toHaveLength(1);
+      const check = await runCommand(['data', 'check', data]);
+      expect(check.stdout).toMatch(
+        /--model smollm2-parallelsearch .* --policy .* only know the small world/,
+      );
+    },
+  );
 });
 
-describe('without a model, other data are asked of a trained language model', () => {
+describe('without a model, other data use a trained language model', () => {
   const names = async (more: object): Promise<string[]> =>
     listFolders(await policyFolders({ ...spec, ...more }));
 
-  it('by the method that is named', async () => {
+  it('of the given method', async () => {
     expect(await names({})).toEqual([
       'smollm2-parallelsearch/base',
       'smollm2-parallelsearch/adapter',
@@ -100,7 +115,7 @@ describe('without a model, other data are asked of a trained language model', ()
     ]);
   });
 
-  it('without its adapter by a method that trains nothing', async () => {
+  it('without its adapter for an untrained method', async () => {
     const model = 'smollm2-search-r1';
     expect(await names({ model, method: 'untrained:parallel' })).toEqual([`${model}/base`]);
   });
@@ -111,12 +126,12 @@ describe('without a model, other data are asked of a trained language model', ()
   });
 });
 
-it('does not train a model that has an adapter', async () => {
+it('a model with an adapter is not trained', async () => {
   const training = runTrain({ model: 'smollm2-parallelsearch', data, backend: 'wasm' });
   await expect(training).rejects.toThrow('export hf models/smollm2-parallelsearch');
 });
 
-it('asks a committed policy as it was trained', async () => {
+it('a committed policy is asked as it was trained', async () => {
   captured('stderr');
   const { rollout, policy } = await setUp({ ...spec, data: undefined, topK: 2 });
   policy.dispose?.();
@@ -124,9 +139,9 @@ it('asks a committed policy as it was trained', async () => {
 });
 
 it.each([
-  ['model that is not there', {}],
+  ['missing model', {}],
   ['completions API', { policy: 'http://127.0.0.1:9/v1' }],
-])('refuses tool calls of a %s before it is opened', async (_, more) => {
+])('rejects tool calls of a %s before opening it', async (_, more) => {
   const refused = setUp({ ...spec, model: 'none', ...more, promptForm: 'tools' });
   await expect(refused).rejects.toThrow(/can't call tools.*--prompt-form chat/);
 });

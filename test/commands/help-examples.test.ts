@@ -20,7 +20,7 @@ describe('examples of --help', () => {
     );
   });
 
-  it('stand below help that names no path of this machine and describes every argument', () => {
+  it('follow help without local paths and with a description of every argument', () => {
     for (const [path, command] of leaves(program)) {
       expect(command.helpInformation(), path).not.toContain(packagePath());
       for (const argument of command.registeredArguments)
@@ -28,7 +28,7 @@ describe('examples of --help', () => {
     }
   });
 
-  it('show one of each command of a group', async () => {
+  it('show each command of a group', async () => {
     const { stdout } = await runCommand(['export', '--help']);
     expect(stdout).toContain('npx parallelsearch export hf ');
     expect(stdout).toContain('npx parallelsearch export torch ');

@@ -1,4 +1,4 @@
-/** A project of one's own, outside of the repository, as a user makes and runs it. */
+/** A project outside the repository, as a user makes and runs it. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { isBuilt, refusal, runCommand } from './command-line.js';
 import { isFull } from '../full.js';
 import { linesOf } from './tiny-world.js';
 
-/** For a busy machine; a free one needs half a minute. */
+/** For a busy machine; an idle one needs half a minute. */
 const PATIENCE_MS = 900_000;
 
 const root = temporaryFolder();
@@ -26,9 +26,7 @@ interface Manifest {
   dependencies: Record<string, string>;
 }
 
-/**
- * What `npm install` makes of a dependency on this very copy, without asking a registry.
- */
+/** The result of `npm install` with a dependency on this copy, without a registry. */
 function link(): void {
   const modules = (...parts: string[]): string => inProject('node_modules', ...parts);
   mkdirSync(modules('.bin'), { recursive: true });
@@ -49,13 +47,13 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
     });
     const npm = (...args: string[]) => promisify(execFile)('npm', args, { cwd: project });
 
-    it('depends on this copy, and on the packages of notebooks in its versions', async () => {
+    it('depends on this copy and on the same notebook packages', async () => {
       const ours = (await readJson(packagePath('package.json'))) as Manifest;
       const { name, dependencies, scripts } = (await readJson(
         inProject('package.json'),
       )) as Manifest;
       expect(name).toBe('my-search');
-      // Else `npx tsc` would be the older one that tslab brings.
+      // Otherwise `npx tsc` would be tslab's older version.
       expect(scripts.postinstall).toBe('npm rebuild typescript');
       expect(dependencies.parallelsearch).toBe(`file:${path.resolve(packagePath())}`);
       expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(['tslab', 'danfojs-node']));
@@ -68,12 +66,12 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       expect(existsSync(path.join(root, 'packed', tarball))).toBe(true);
     });
 
-    it('refuses a folder with something in it', async () => {
+    it('rejects a folder that is not empty', async () => {
       expect(await refusal(['init', project])).toContain('to be new or empty');
     });
 
     it.skipIf(!isFull)(
-      'trains, evaluates and writes a page by npm start (needs test:full)',
+      'trains, evaluates and writes a page with npm start (needs test:full)',
       async () => {
         const grpo = { steps: 1, questionsPerStep: 2, groupSize: 2 };
         writeFileSync(inProject('train.json'), JSON.stringify({ method: 'parallelsearch', grpo }));
@@ -92,12 +90,15 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       },
     );
 
-    it.skipIf(!isFull)('checks types, data and reward by npm test (needs test:full)', async () => {
-      const { stdout } = await npm('test');
-      expect(stdout).toContain('No problems.');
-      expect(stdout).toMatch(/^# pass 1$/m);
-      writeFileSync(inProject('wrong.ts'), 'export const wrong: string = 1;\n');
-      await expect(npm('test')).rejects.toThrow();
-    });
+    it.skipIf(!isFull)(
+      'checks types, data and reward with npm test (needs test:full)',
+      async () => {
+        const { stdout } = await npm('test');
+        expect(stdout).toContain('No problems.');
+        expect(stdout).toMatch(/^# pass 1$/m);
+        writeFileSync(inProject('wrong.ts'), 'export const wrong: string = 1;\n');
+        await expect(npm('test')).rejects.toThrow();
+      },
+    );
   },
 );

@@ -7,7 +7,7 @@ import { writeFakePython } from '../notebook/fake-python.js';
 
 const folder = temporaryFolder();
 
-/** Runs the command with a start that only records. */
+/** Runs the command with a recorder in place of JupyterLab. */
 async function lab(args: string[], settings: Partial<LabSettings>) {
   let said = '';
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => (said += String(text)) !== '');
@@ -31,7 +31,7 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
     );
   });
 
-  it('opens the notebooks and returns the exit code of JupyterLab', async () => {
+  it("opens the notebooks and returns JupyterLab's exit code", async () => {
     const { exitCode, started } = await lab(['--IdentityProvider.token=x'], {
       python,
       port: 9999,

@@ -32,7 +32,7 @@ describe.skipIf(!hasGguf)('make_model.py (needs Python’s gguf)', () => {
       (await readJson(join(folder, 'tokenizer_config.json'))) as object,
     );
 
-  /** Tensors of a folder equal values in their order, to half precision. */
+  /** Tensors of a folder equal values in the same order, to half precision. */
   async function expectTensors(
     folder: string,
     values: Record<string, number[] | number[][]>,

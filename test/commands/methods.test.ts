@@ -9,7 +9,7 @@ async function methods(...args: string[]): Promise<string> {
   return printed();
 }
 
-it('lists each method in a line with its title, what trains it and its source', async () => {
+it('lists each method in one line with title, training and source', async () => {
   const [, ...lines] = (await methods()).split('\n');
   expect(lines.slice(0, METHODS.all().length).map((line) => line.split(/\s/)[0])).toEqual(
     METHODS.all().map(({ name }) => name),

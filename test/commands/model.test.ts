@@ -7,8 +7,7 @@ import { isBuilt, runProcess } from './command-line.js';
 const root = temporaryFolder();
 
 /**
- * A python3 that does what is said of pip and zipfile, at the head of the PATH or as all
- * of it.
+ * A python3 with the given answers for pip and zipfile, first on the PATH or alone on it.
  */
 function fakePython(name: string, script: string, path = process.env.PATH!): { PATH: string } {
   const folder = join(root, name);
@@ -36,7 +35,7 @@ describe.skipIf(!isBuilt)('model (needs dist/)', () => {
   const model = (env: object, ...args: string[]): ReturnType<typeof runProcess> =>
     runProcess(['model', 'all-minilm-l6-v2', ...args], root, env);
 
-  it('makes a folder with source, licence and checksums, keeps it when whole, and says when it is damaged', async () => {
+  it('makes a folder with source, licence and checksums, keeps it if intact, and reports damage', async () => {
     const env = { ...fakePython('working', WORKING), PARALLELSEARCH_MODELS: join(root, 'models') };
     const made = await model(env);
     expect(made.stderr).toContain('Made: models/all-minilm-l6-v2');
@@ -55,7 +54,7 @@ describe.skipIf(!isBuilt)('model (needs dist/)', () => {
     expect(damaged.stderr).toContain('Remove it, or choose another folder.');
   });
 
-  it('says what is missing, and how to get it', async () => {
+  it('reports what is missing with a remedy', async () => {
     const empty = join(root, 'empty');
     mkdirSync(empty);
     const unreachable = 'if [ "$3" = --version ]; then exit 0; fi; echo unreachable >&2; exit 1';

@@ -58,7 +58,7 @@ describe('notebook run', () => {
     expect(readNotebook(inFolder('again.ipynb'))).toEqual(written);
   });
 
-  it('continues with the next notebook only with --continue', async () => {
+  it('continues after a failed notebook only with --continue', async () => {
     const bad = writeCells(
       inFolder('bad.ipynb'),
       code('const one = 1;'),
@@ -87,14 +87,14 @@ describe('notebook run', () => {
     });
   });
 
-  it('names the declared parameters before a kernel starts', async () => {
+  it('checks the declared parameters before a kernel starts', async () => {
     const { exitCode, stderr } = await run([count], { param: ['number=[]'] });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/number.*"parameters".*numbers/);
     expect(stderr).not.toContain('starting');
   });
 
-  it('rejects two notebooks for one file', async () => {
+  it('rejects two notebooks with the same output file', async () => {
     await expect(run([count, count], { out: inFolder('one.ipynb') })).rejects.toThrow(/folder/);
     mkdirSync(inFolder('deep'));
     await expect(
@@ -170,7 +170,7 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
     expect(elsewhere).toMatch(/import \* as ps from '\.\.?\/.*dist\/index\.js'/);
   });
 
-  it('end with the commands that run them from the working folder', async () => {
+  it('end with commands that run from the working folder', async () => {
     const inProject = await runCommand(
       ['notebook', 'new', 'my notes'],
       installedIn('with package'),

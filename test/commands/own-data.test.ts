@@ -1,6 +1,5 @@
 /**
- * A stranger's data, from the command line: no graphs, a file for each split, a
- * compressed corpus.
+ * A user's data on the command line: no graphs, one file per split, a compressed corpus.
  */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
@@ -24,7 +23,7 @@ describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
   const asked = () => words`evaluate --backend wasm --model ${model}`;
   const evaluate = (more: readonly string[]) => runCommand([...asked(), ...more]);
 
-  it('measures what needs no graph, and says what needs one', async () => {
+  it('measures everything that needs no graph, and lists what does', async () => {
     const out = join(root, 'results.jsonl');
     const { code, stdout } = await evaluate(words`--data ${data} --out ${out}`);
     expect(code).toBe(0);
@@ -66,7 +65,7 @@ describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
     expect(existsSync(`${out}.partial`)).toBe(false);
   });
 
-  it('names the splits that there are', async () => {
+  it('lists the existing splits', async () => {
     const said = await refusal([...asked(), ...words`--data ${data} --split dev`]);
     expect(said).toMatch(/split dev.*train and test/);
   });
@@ -83,7 +82,7 @@ describe.skipIf(!isBuilt)('train (needs dist/)', () => {
     linesOf<Partial<Trajectory>>(join(root, out, 'trajectories.jsonl'));
   beforeAll(() => writeOwnData(typed, { type: 'comparison' }));
 
-  it('names what the rewards of ParallelSearch need, before anything is computed', async () => {
+  it('reports what the rewards of ParallelSearch need before computing anything', async () => {
     const { code, stderr } = await train(data, 'refused');
     expect(code).toBe(1);
     expect(stderr).toMatch(
@@ -92,7 +91,7 @@ describe.skipIf(!isBuilt)('train (needs dist/)', () => {
     expect(existsSync(join(root, 'refused'))).toBe(false);
   });
 
-  it('takes what is parallelizable from the type', async () => {
+  it('derives parallelizable questions from the type', async () => {
     const config = tinyConfig('parallelsearch', 'paper');
     const { code } = await train(typed, 'typed-run', '--config', config);
     expect(code).toBe(0);
@@ -108,7 +107,7 @@ describe.skipIf(!isBuilt)('train (needs dist/)', () => {
     ]);
   });
 
-  it('runs Search-R1’s reward on questions with neither type nor graph', async () => {
+  it("uses Search-R1's reward for questions with neither type nor graph", async () => {
     const config = tinyConfig('search-r1', 'search-r1');
     const { code } = await train(data, 'untyped-run', '--config', config);
     expect(code).toBe(0);
@@ -138,7 +137,7 @@ describe.skipIf(!isBuilt)('train (needs dist/)', () => {
 });
 
 describe.skipIf(!isBuilt)('ask (needs dist/)', () => {
-  it('writes the rollout as plain text where nobody watches, from a folder with nothing but passages', async () => {
+  it('prints the rollout as plain text without a terminal, with passages as the only data', async () => {
     const passagesOnly = join(root, 'passages');
     mkdirSync(passagesOnly);
     writeFileSync(join(passagesOnly, 'passages.jsonl'), '{"id":"p","contents":"Oslo\\nA city."}\n');
@@ -156,7 +155,7 @@ describe.skipIf(!isBuilt)('ask (needs dist/)', () => {
     );
   });
 
-  it('says which folder has no passages', async () => {
+  it('reports a folder without passages', async () => {
     const args = words`ask Who? --backend wasm --model ${model} --data ${model}`;
     expect(await refusal(args)).toContain('Expected corpus.jsonl or passages.jsonl');
   });
@@ -167,7 +166,7 @@ describe.skipIf(!isBuilt)('playground (needs dist/)', () => {
   afterAll(closeChromium);
 
   it.skipIf(!chromiumPath)(
-    'answers in the browser with an adapter and passages of one’s own',
+    'answers in the browser with a custom adapter and passages',
     async () => {
       const { code, stderr } = await runCommand(
         words`playground --data ${data} --adapter ${adapter} --out-dir ${root}`,
@@ -191,7 +190,7 @@ describe.skipIf(!isBuilt)('playground (needs dist/)', () => {
     },
   );
 
-  it('says what is too large for a page, and the remedy', async () => {
+  it('rejects data too large for a page, with a remedy', async () => {
     const large = join(root, 'large');
     mkdirSync(large);
     writeFileSync(join(large, 'corpus.jsonl'), '');

@@ -6,7 +6,7 @@ import { runScore, type ScoreSettings } from '../../lib/commands/score.js';
 import { subQuestion } from '../data/questions.js';
 import { temporaryFolder } from '../folder.js';
 
-/** As much of a line of JSON as is looked at. */
+/** The fields of a JSON line that are checked. */
 interface ScoreLine {
   id: string;
   total: number;
@@ -37,7 +37,7 @@ class TextSink extends Writable {
   }
 }
 
-/** Runs the command's inside on fake streams. */
+/** Runs the command with fake streams. */
 async function score(
   files: string[],
   settings: Partial<ScoreSettings> = {},
@@ -96,7 +96,7 @@ describe('score', () => {
     expect((await score(['-'], {}, '')).out).toBe('No transcripts.\n');
   });
 
-  it('tells equal ids of two benchmarks and two methods apart', async () => {
+  it('keeps equal ids of two benchmarks or methods apart', async () => {
     const metadata = { type: 'bridge', benchmark: 'musique' };
     const lines = [{ metadata }, { method: 'mine' }].map((more) => `${goodLine('a', more)}\n`);
     const { scores } = await score(['-'], { json: true }, lines.join(''));
@@ -141,7 +141,7 @@ describe('score', () => {
       foreign('c', 'Bo Reed', { max_search_turns: 1 }),
     ].join('\n');
 
-    it('adds the labels of a foreign file to each line', async () => {
+    it("adds labels of another system's file to each line", async () => {
       const { scores } = await score(['-'], { json: true, behaviour: true }, lines);
       expect(scores).toMatchObject([
         { id: 'a', behaviour: { compound_query: true, repeated_query: false, gave_up: null } },
@@ -152,7 +152,7 @@ describe('score', () => {
       expect(plain).not.toHaveProperty('behaviour');
     });
 
-    it('prints their shares with intervals, by question type, and what is not known', async () => {
+    it('prints shares of labels with intervals by question type, and lists unknown labels', async () => {
       const { out } = await score(['-'], { behaviour: true }, lines);
       expect(out).toMatch(/^behaviour +share +95 % +parallelizable +unknown$/m);
       expect(out).toMatch(
@@ -162,7 +162,7 @@ describe('score', () => {
       expect((await score(['-'], {}, lines)).out).not.toContain('compound_query');
     });
 
-    it('uses the graphs of --questions, and --max-turns where a line says nothing', async () => {
+    it('uses the graphs of --questions, and --max-turns if a line does not have it', async () => {
       const node = (entity: string) => subQuestion(entity, { entity, evidence: [entity] });
       const graph = [node('Ada Stone'), node('Bo Reed')];
       const { question, golden_answers } = JSON.parse(foreign('a', '')) as Record<string, unknown>;
@@ -229,7 +229,7 @@ describe('score', () => {
     expect(complaints.trimEnd()).not.toContain('\n');
   });
 
-  it('stops quietly when the reader is gone, but reports other errors', async () => {
+  it('stops quietly when its reader exits, but reports other errors', async () => {
     const file = writeFile(
       'a.jsonl',
       Array.from({ length: 50 }, (_, i) => goodLine(`q${i}`)).join('\n'),

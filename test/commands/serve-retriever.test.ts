@@ -25,7 +25,7 @@ describe.skipIf(!isBuilt)('serve-retriever (needs dist/)', () => {
   writeFileSync(join(data, 'corpus.jsonl'), formatPassages(FILMS));
   const args = ['serve-retriever', '--data', data];
 
-  it('serves with the chosen analyzer and stops on Ctrl-C', async () => {
+  it('uses the given analyzer and stops on Ctrl-C', async () => {
     const port = await freePort();
     const child = startCommand([...args, '--port', port, '--analyzer', 'english']);
     const [line] = (await once(child.stderr, 'data')) as [Buffer];

@@ -1,7 +1,4 @@
-/**
- * A grid of trainings as a user runs it: all combinations, one page, and going on where
- * it was stopped.
- */
+/** A grid of trainings as a user runs it: all combinations, one page, and resuming. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +21,7 @@ const BASE = {
 };
 
 describe('expandGrid', () => {
-  it('makes every combination, named by its values', async () => {
+  it('makes every combination, named after its values', async () => {
     const grid = await expandGrid({
       ...BASE,
       sweep: { 'rewards.lambdaD': [0.15, 0.5], seed: [1, 2], model: ['base-1'] },
@@ -43,7 +40,7 @@ describe('expandGrid', () => {
     });
   });
 
-  it('gives each combination its own folder, or refuses', async () => {
+  it('gives each combination its own folder, or rejects the grid', async () => {
     const models = ['a/same', 'b/same', 'c/other'].map((name) => join(root, name));
     for (const model of models) {
       mkdirSync(model, { recursive: true });
@@ -80,7 +77,7 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
   const metrics = (lambda: number): string =>
     join(out, `rewards.lambdaD=${lambda}`, 'metrics.jsonl');
 
-  it('loses nothing when it is stopped, and ends in a page about all trainings', async () => {
+  it('loses nothing when stopped, and ends with a page about all trainings', async () => {
     const child = startCommand(args);
     while (!existsSync(metrics(0.1))) await sleep(10);
     child.kill('SIGINT');
@@ -97,13 +94,13 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
     expect(html).toContain('Exact match of rewards.lambdaD=0.9 against rewards.lambdaD=0.1:');
   });
 
-  it('refuses a split without questions before it trains anything', async () => {
+  it('rejects a split without questions before training', async () => {
     const elsewhere = [...args.slice(0, -1), 'test', '--out', join(root, 'elsewhere')];
     expect(await refusal(elsewhere)).toContain('Expected questions of split test');
     expect(existsSync(join(root, 'elsewhere'))).toBe(false);
   });
 
-  it('does nothing again that is finished', async () => {
+  it('repeats nothing that is finished', async () => {
     const answers = join(out, 'rewards.lambdaD=0.9', 'answers-train.jsonl');
     const before = statSync(answers).mtimeMs;
     const { code, stderr } = await runCommand(args);

@@ -26,7 +26,7 @@ function recordsOf(file: string): Buffer[] {
 }
 
 describe.skipIf(!isBuilt)('export tensorboard (needs dist/)', () => {
-  it('writes a record a step, with the names that TRL’s trainer gives and times a step apart', async () => {
+  it('writes one record per step with the names of TRL’s trainer, timed by step', async () => {
     const [a, b] = ['a', 'b'].map((name) => join(root, name));
     for (const folder of [a, b]) for (const step of [0, 1, 2]) writeStep(folder, step);
     const { code, stderr } = await runCommand(['export', 'tensorboard', a, b]);
@@ -41,7 +41,7 @@ describe.skipIf(!isBuilt)('export tensorboard (needs dist/)', () => {
     expect(times[2] - times[0]).toBeCloseTo(10, 3);
   });
 
-  it('puts them into a folder for each run, in place of an earlier export', async () => {
+  it('writes a folder per run and replaces an earlier export', async () => {
     const [a, logs] = ['a', 'logs'].map((name) => join(root, name));
     await runCommand(['export', 'tensorboard', a, '-o', logs]);
     const before = readFileSync(join(logs, 'a', FILE));

@@ -1,6 +1,6 @@
 /**
- * What commands read and write, in a folder of a test: a tiny model with its data, and
- * lines of JSON.
+ * Inputs and outputs of commands in a test's folder: a tiny model with its data, and JSON
+ * lines.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,8 +23,8 @@ export async function writeTinyWorld(root: string): Promise<{ model: string; dat
 }
 
 /**
- * Writes a folder as FlashRAG publishes them: a compressed corpus, a file for each split,
- * no graphs, a type where one is given.
+ * Writes a folder in FlashRAG's published layout: a compressed corpus, one file per
+ * split, no graphs, and types if given.
  */
 export function writeOwnData(
   folder: string,
@@ -50,8 +50,8 @@ export const linesOf = <T = object>(file: string): T[] =>
     .map((line) => JSON.parse(line) as T);
 
 /**
- * Keeps what is written to standard output or error until the test ends or
- * `vi.restoreAllMocks` is called. Returns what was written.
+ * Captures standard output or error until the test ends or `vi.restoreAllMocks` is
+ * called. Returns what was written.
  */
 export function captured(stream: 'stdout' | 'stderr'): () => string {
   let text = '';
@@ -59,7 +59,7 @@ export function captured(stream: 'stdout' | 'stderr'): () => string {
   return () => text;
 }
 
-/** What each test of the file writes to standard output and error, anew for each. */
+/** Captures standard output and error of each test in the file separately. */
 export function outputs(): { stdout: string; stderr: string } {
   const written = { stdout: '', stderr: '' };
   beforeEach(() => {

@@ -21,7 +21,7 @@ writeFileSync(
   JSON.stringify(tinyTraining({ model: 'overruled', titleWeight: 0, rollout, settings })),
 );
 
-/** Trains into a folder as the command line says. */
+/** Trains into a folder with command-line options. */
 async function train(folder: string, ...more: string[]): Promise<string> {
   const out = join(root, folder);
   const own = words`--config ${config} --model ${model} --data ${data} --backend wasm --out ${out}`;
@@ -30,7 +30,7 @@ async function train(folder: string, ...more: string[]): Promise<string> {
 }
 
 describe('train', () => {
-  it('makes an adapter with what the command line puts in place of the configuration’s', async () => {
+  it('makes an adapter with settings from the command line', async () => {
     const run = await train('run', ...words`--seed 7 --steps 2 --lambda-s 0.5 --keep-steps 1`);
     expect(await readJson(join(run, 'adapter', 'train_config.json'))).toMatchObject({
       seed: 7,
@@ -50,13 +50,13 @@ describe('train', () => {
     expect(printed.stderr).toContain(`The adapter is in ${join(run, 'adapter')}`);
   });
 
-  it('names the model that the adapter belongs to, relative to the adapter', async () => {
+  it("names the adapter's model with a path relative to the adapter", async () => {
     const adapter = join(await train('base', '--steps', '1'), 'adapter');
     const { base } = await readPeftConfig(adapter);
     expect([base, resolve(adapter, base!)]).toEqual(['../../model', model]);
   });
 
-  it('does nothing again where the run is finished, and refuses another one in its folder', async () => {
+  it('repeats nothing if the run is finished, and rejects another run in its folder', async () => {
     const run = await train('again', '--steps', '1');
     await train('again', '--steps', '1');
     expect(linesOf(join(run, 'metrics.jsonl'))).toHaveLength(1);
@@ -71,7 +71,7 @@ describe('train', () => {
     'tokenizer.json',
     'tokenizer_config.json',
     'chat_template.jinja',
-  ])('does not go on with a model of which %s is another', async (name) => {
+  ])('does not resume if %s of the model has changed', async (name) => {
     await train('own', '--steps', '1');
     const file = join(model, name);
     const before = existsSync(file) ? readFileSync(file) : null;
@@ -81,12 +81,16 @@ describe('train', () => {
     else rmSync(file);
   });
 
-  it('refuses a model and a method that there are not, and names those that there are', async () => {
+  it('lists the known models and methods for unknown ones', async () => {
     const trainWith = (more: object): Promise<number> =>
       runTrain({ backend: 'wasm', out: root, ...more });
     await expect(trainWith({ model: 'inztruct' })).rejects.toThrow(
       `Expected one of ${modelNames().join(', ')}, or a folder in Hugging Face format, but got inztruct.`,
     );
+    await expect(trainWith({ model: 'me/mine' })).rejects.toThrow(
+      'hf download me/mine --local-dir models/mine',
+    );
+    await expect(trainWith({ model: import.meta.dirname })).rejects.toThrow('no config.json');
     await expect(trainWith({ method: 'mine' })).rejects.toThrow('Expected a method of lookup, r1,');
     await expect(trainWith({ retriever: 'bm52' })).rejects.toThrow(
       'Expected a retriever of bm25, exact, hnsw,',

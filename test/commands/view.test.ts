@@ -21,7 +21,7 @@ const transcript = {
 };
 
 describe('view', () => {
-  it('writes several files into one page, and names bad lines', async () => {
+  it('writes several files into one page, and reports invalid lines', async () => {
     writeFileSync(inFolder('own.jsonl'), `${JSON.stringify(own)}\n{"id": 1}\n`);
     writeFileSync(inFolder('other.jsonl'), `${JSON.stringify(transcript)}\n`);
     const question = { ...syntheticQuestion(0), golden_answers: ['Town0'] };
@@ -48,13 +48,13 @@ describe('view', () => {
     expect(data.trajectories[0].metadata.graph).toHaveLength(2);
   });
 
-  it('refuses files without trajectories', async () => {
+  it('rejects files without trajectories', async () => {
     writeFileSync(inFolder('empty.jsonl'), '\n');
     const settings = { out: inFolder('no.html'), title: '', preset: 'paper', questions: [] };
     await expect(runView([inFolder('empty.jsonl')], settings)).rejects.toThrow(/trajectories/);
   });
 
-  it('names methods by file, and run trajectories by folder', () => {
+  it('names methods after files, and runs after folders', () => {
     expect(parseMethodSource('a/search-r1.jsonl')).toEqual({
       file: 'a/search-r1.jsonl',
       method: 'search-r1',

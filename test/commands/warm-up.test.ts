@@ -15,7 +15,7 @@ const warmUp = (...args: string[]) =>
     .exitOverride()
     .parseAsync([...args, '--backend', 'wasm'], { from: 'user' });
 
-it('makes an adapter of a model from demonstrations, and goes on where it was', async () => {
+it('makes an adapter from demonstrations, and resumes', async () => {
   const out = join(root, 'run');
   const own = ['--model', model, '--data', data, '--seed', '4', '--out', out].concat(
     '--prompt-form',
@@ -38,7 +38,7 @@ it('makes an adapter of a model from demonstrations, and goes on where it was', 
   expect(linesOf(join(out, 'metrics.jsonl'))).toHaveLength(2);
 });
 
-it('refuses demonstrations that do not fit', async () => {
+it('rejects overlong demonstrations', async () => {
   const out = join(root, 'long');
   const args = ['--model', model, '--data', data, '--out', out, '--prompt-form', 'full'];
   await expect(warmUp(...args)).rejects.toThrow(/at most 512 tokens/);

@@ -46,7 +46,7 @@ Keep it dry.
     ]);
   });
 
-  it('prefers the title of the front matter, and falls back on the name of the file', async () => {
+  it('prefers the title in the front matter, and falls back on the file name', async () => {
     const markdown = '---\ntags: [a]\ntitle: "The pump"\n---\n# Intro\n\nText.\n';
     expect(plain(await read('a.md', markdown))).toEqual([['The pump', 'Text.']]);
     expect(await read('my-notes.md', 'Text.')).toMatchObject([
@@ -67,7 +67,7 @@ Keep it dry.
     ['<aside>\n\nA callout.\n</aside>\n\nText.', ['a', 'A callout.', 'Text.']],
     ['See ![the diagram](a.png).', ['a', 'See the diagram.']],
     ['```sh\nstop pump\n\n  start pump\n```\n', ['a', 'stop pump', 'start pump']],
-  ])('loses nothing of the Markdown %j', async (markdown, section) => {
+  ])('loses no text of the Markdown %j', async (markdown, section) => {
     expect(plain(await read('a.md', markdown))).toEqual([section]);
   });
 
@@ -85,7 +85,7 @@ Keep it dry.
     expect(plain(await read('page.htm', roles))).toEqual([['T', 'b']]);
   });
 
-  it('takes a short first line of a text as its title', async () => {
+  it('uses a short first line of a text as its title', async () => {
     expect(plain(await read('a.txt', 'The pump\n\nIt is\nblue.\n\n \nIt hums.'))).toEqual([
       ['The pump', 'It is blue.', 'It hums.'],
     ]);
@@ -94,7 +94,7 @@ Keep it dry.
     ]);
   });
 
-  it('guesses the columns of CSV whatever separates them', async () => {
+  it('guesses the columns and separator of CSV', async () => {
     const csv = '\uFEFFQuestion;Answer\nWhy?;"Because; of\n\nthis ""pump""."\n;\nHow?;So.\n';
     expect(plain(await read('faq.csv', csv))).toEqual([
       ['Why?', 'Because; of', 'this "pump".'],
@@ -102,7 +102,7 @@ Keep it dry.
     ]);
   });
 
-  it('takes the columns that are named', async () => {
+  it('uses the named columns', async () => {
     const csv = 'title,text,summary\nT,long,short\n';
     const columns = { title: 'text', text: 'summary' };
     expect(plain(await read('a.csv', csv, columns))).toEqual([['long', 'short']]);
@@ -133,7 +133,7 @@ Keep it dry.
     expect(plain(await readSections(file))).toEqual([['A', 'a'], ['passages', 'b'], ['no text']]);
   });
 
-  it('reads UTF-16 and the encoding that a page names', async () => {
+  it('reads UTF-16 and the encoding declared by a page', async () => {
     const utf16 = Buffer.from('\uFEFFcafé', 'utf16le');
     expect(plain(await read('a.txt', utf16))).toEqual([['a', 'café']]);
     const page = Buffer.from('<meta charset="iso-8859-1"><p>café', 'latin1');
@@ -143,7 +143,7 @@ Keep it dry.
     expect(plain(await read('a.txt', 'Old Mac\r\rtext'))).toEqual([['Old Mac', 'text']]);
   });
 
-  it('keeps all digits of an id, and unpacks gzip whatever the name', async () => {
+  it('keeps all digits of an id, and decompresses gzip under any name', async () => {
     const row = '{"id": 12345678901234567891, "text": "a"}';
     for (const bytes of [row, gzipSync(row)])
       expect(await read('corpus.jsonl', bytes)).toMatchObject([{ id: '12345678901234567891' }]);
@@ -162,7 +162,7 @@ Keep it dry.
     ['a.html', '<meta charset="klingon">', /klingon, but this encoding is not known/],
     ['a.parquet', 'PAR0', /Parquet/],
     ['a.docx', 'PK', /endings txt/],
-  ])('says what is wrong with %s', async (name, content, message) => {
+  ])('reports the error in %s', async (name, content, message) => {
     await expect(read(name, content)).rejects.toThrow(message);
   });
 });

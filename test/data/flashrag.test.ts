@@ -48,7 +48,7 @@ describe('parsePassages', () => {
 });
 
 describe('parseQuestions', () => {
-  it('keeps unknown metadata and allows none', () => {
+  it('keeps unknown metadata, and needs none', () => {
     const text =
       '{"id":"a","question":"Q?","golden_answers":["x","y"]}\n' +
       '{"id":"b","question":"Q?","golden_answers":["x"],"metadata":{"type":"bridge","supporting":["p1"]},"split":"dev"}';
@@ -64,7 +64,7 @@ describe('parseQuestions', () => {
     ]);
   });
 
-  it('rejects missing answers, malformed graphs and impossible ones', () => {
+  it('rejects missing answers, and malformed or invalid graphs', () => {
     const parse = (more: object) => () => {
       const row = { id: 'a', question: 'Q?', golden_answers: ['x'], ...more };
       return parseQuestions(JSON.stringify(row), 'q.jsonl');
@@ -120,7 +120,7 @@ describe('loadDataSet', () => {
 });
 
 describe('formatting', () => {
-  it('is read back unchanged', () => {
+  it('round-trips', () => {
     const questions = parseQuestions(
       '{"id":"a","question":"Q?","golden_answers":["x"],"metadata":{"operation":null},"split":"test"}',
     );
@@ -130,7 +130,7 @@ describe('formatting', () => {
   });
 });
 
-it.each([readPassages, readQuestions])('names a missing file', async (read) => {
+it.each([readPassages, readQuestions])('reports a missing file', async (read) => {
   await expect(read('/none.jsonl')).rejects.toThrow(/none\.jsonl.*ENOENT/);
 });
 

@@ -22,18 +22,18 @@ function write(name: string, files: Record<string, string | Uint8Array>): string
 }
 
 describe('isSmallWorld', () => {
-  it('knows its folder, with and without a name', async () => {
+  it('is true for its own folder, given or by default', async () => {
     expect([await isSmallWorld(), await isSmallWorld(SMALL_WORLD)]).toEqual([true, true]);
   });
 
-  it('knows a part of its passages or questions, also compressed', async () => {
+  it('is true for part of its passages or questions, also compressed', async () => {
     const passages = formatPassages((await loadPassages()).slice(500, 900));
     const questions = formatQuestions((await loadQuestions()).slice(40, 60));
     expect(await isSmallWorld(write('part', { 'corpus.jsonl.gz': gzipSync(passages) }))).toBe(true);
     expect(await isSmallWorld(write('asked', { 'questions.jsonl': questions }))).toBe(true);
   });
 
-  it('is no other data, whatever a few passages say', async () => {
+  it('is false for other data, even with some of its passages', async () => {
     const [some] = await loadPassages();
     const mixed = formatPassages([some, ...PASSAGES]);
     expect(await isSmallWorld(write('other', { 'corpus.jsonl': mixed }))).toBe(false);
@@ -42,7 +42,7 @@ describe('isSmallWorld', () => {
     expect(await isSmallWorld(write('broken', { 'corpus.jsonl': 'no JSON\n' }))).toBe(false);
   });
 
-  it('names what a folder lacks', async () => {
+  it('reports a missing file', async () => {
     await expect(isSmallWorld(write('empty', {}))).rejects.toThrow('corpus.jsonl');
   });
 });

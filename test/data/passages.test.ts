@@ -8,7 +8,7 @@ const paragraph = (...lengths: number[]): string => lengths.map((n) => sentence(
 const lengths = (texts: readonly string[]): number[] => texts.map(countWords);
 
 describe('cutParagraphs', () => {
-  it('keeps paragraphs whole where that gives about the wanted length', () => {
+  it('keeps paragraphs whole if that roughly gives the target length', () => {
     const paragraphs = [paragraph(30, 30), paragraph(20, 20), paragraph(50, 40)];
     expect(cutParagraphs(paragraphs, 100)).toEqual([
       `${paragraphs[0]}\n${paragraphs[1]}`,
@@ -16,19 +16,19 @@ describe('cutParagraphs', () => {
     ]);
   });
 
-  it('cuts a long paragraph between sentences into parts of equal length', () => {
+  it('splits a long paragraph between sentences into parts of equal length', () => {
     expect(lengths(cutParagraphs([paragraph(...Array<number>(22).fill(10))], 100))).toEqual([
       110, 110,
     ]);
   });
 
-  it('cuts a sentence that is too long, and text without spaces', () => {
+  it('splits an overlong sentence, and text without spaces', () => {
     expect(lengths(cutParagraphs([sentence(260)], 100))).toEqual([87, 87, 86]);
     expect(lengths(cutParagraphs(['水'.repeat(30)], 10))).toEqual([10, 10, 10]);
     expect(cutParagraphs(['水です。火です。'], 10)).toEqual(['水です。火です。']);
   });
 
-  it('loses no word and exceeds one and a half times the length never', () => {
+  it('loses no word and never exceeds one and a half times the length', () => {
     const words = fc.lorem({ mode: 'words', maxCount: 60 });
     const texts = fc.array(fc.array(words, { minLength: 1, maxLength: 5 }), { maxLength: 6 });
     fc.assert(
@@ -46,7 +46,7 @@ describe('cutParagraphs', () => {
 describe('makePassages', () => {
   const titled = (title: string, ...paragraphs: string[]) => ({ title, paragraphs });
 
-  it('gives passages the id of their row, else one by file and number', () => {
+  it('uses the id of a row, else one from file and number', () => {
     const { passages } = makePassages(
       [
         {

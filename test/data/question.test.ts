@@ -22,7 +22,7 @@ describe('findQuestion', () => {
     expect(findQuestion(questions, 'nq-2')).toBe(questions[1]);
   });
 
-  it('names a missing id and an example', () => {
+  it('reports a missing id with an example', () => {
     expect(() => findQuestion(questions, 'nq-3')).toThrow(/nq-3.*nq-1/);
     expect(() => findQuestion([], 'nq-1')).toThrow('nq-1');
   });
@@ -39,15 +39,15 @@ describe('createQuestionFinder', () => {
   it.each([
     ['the text', { id: 'test_0', question: 'Who of popqa?' }, 1],
     ['the benchmark', { id: 'test_0', benchmark: 'nq' }, 0],
-    ['the text alone', { id: 'other', question: 'Who of nq?' }, 0],
-    ['nothing, then finds none', { id: 'test_0' }, undefined],
-    ['another text, then finds none', { id: 'test_0', question: 'Who else?' }, undefined],
-    ['another benchmark, then finds none', { id: 'test_0', benchmark: 'hotpotqa' }, undefined],
-  ])('tells questions with one id apart by %s', (_, reference, index) => {
+    ['the text only', { id: 'other', question: 'Who of nq?' }, 0],
+    ['nothing, and finds none', { id: 'test_0' }, undefined],
+    ['another text, and finds none', { id: 'test_0', question: 'Who else?' }, undefined],
+    ['another benchmark, and finds none', { id: 'test_0', benchmark: 'hotpotqa' }, undefined],
+  ])('distinguishes questions with the same id by %s', (_, reference, index) => {
     expect(find(reference)).toBe(index === undefined ? undefined : questions[index]);
   });
 
-  it('lets an evaluation refuse repeated ids', () => {
+  it('requireUniqueIds names repeated ids', () => {
     expect(() => requireUniqueIds(questions)).toThrow(/test_0.*Who of nq.*Who of popqa/);
   });
 });
@@ -75,7 +75,7 @@ it.each<[type: QuestionType, ...benchmarkTypes: string[]]>([
   ['sequential', 'bridge', 'compositional', 'inference', 'inference_query', '2hop'],
   ['hybrid', 'bridge_comparison'],
   ['single_hop', 'single_hop', 'na'],
-])('derives %s from the types of benchmarks', (expected, ...types) => {
+])('derives %s from the types of the benchmarks', (expected, ...types) => {
   for (const type of types) expect(questionType({ metadata: { type } })).toBe(expected);
 });
 
@@ -100,7 +100,7 @@ describe('independentSubQuestions', () => {
   });
 });
 
-it('evaluates the test questions, or dev while there are none', () => {
+it('evaluates the test questions, or dev if there are none', () => {
   const questions = ['train', 'dev', 'test', 'dev'].map((split, i) =>
     questionOf([], { id: `q${i}`, split }),
   );
@@ -122,7 +122,7 @@ describe('sampleQuestions', () => {
     ...make('mine', undefined, 5),
   ];
 
-  it('has the proportions of benchmarks and question types, by largest remainder', () => {
+  it('keeps the proportions of benchmarks and question types, by largest remainder', () => {
     // Of 10: quotas 5, 3.3, 1.2 and .5.
     const { questions: sample, strata } = sampleQuestions(questions, 10);
     expect(Object.fromEntries(strata)).toEqual({
@@ -136,14 +136,14 @@ describe('sampleQuestions', () => {
     expect(counts).toEqual([5, 3, 1, 1]);
   });
 
-  it('is always the same, in the order of the questions, and not only the first ones', () => {
+  it('is deterministic, keeps the order, and does not just take the first questions', () => {
     const [first, again] = [1, 2].map(() => sampleQuestions(questions, 30).questions);
     expect(again).toEqual(first);
     expect(first).toEqual(questions.filter((question) => first.includes(question)));
     expect(first.filter(({ id }) => id.startsWith('nq'))).not.toEqual(questions.slice(0, 15));
   });
 
-  it('has every size, up to all questions', () => {
+  it('returns any size, up to all questions', () => {
     for (const n of [1, 2, 7, 99, 100, 1000])
       expect(sampleQuestions(questions, n).questions).toHaveLength(Math.min(n, 100));
   });

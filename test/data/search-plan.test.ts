@@ -19,7 +19,7 @@ describe('searchPlan', () => {
     }
   });
 
-  it('asks one per turn, or all independent ones at once', () => {
+  it('asks one sub-question per turn, or all independent ones together', () => {
     const sizes = (mode: (typeof MODES)[number]) =>
       searchPlan(graphOf(HYBRID), mode).map(({ length }) => length);
     expect(sizes('sequential')).toEqual([1, 1, 1, 1]);
@@ -33,7 +33,7 @@ describe('searchPlan', () => {
 });
 
 describe('finalNodes and chainTo', () => {
-  it('give the last nodes and the chain to each', () => {
+  it('give the final nodes and the chain to each', () => {
     const finals = finalNodes(graphOf(HYBRID));
     expect(finals.map(({ id }) => id)).toEqual(['q2', 'q4']);
     expect(chainTo(finals[1], graphOf(HYBRID)).map(({ id }) => id)).toEqual(['q3', 'q4']);

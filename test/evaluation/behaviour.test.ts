@@ -15,8 +15,7 @@ import {
   wilsonInterval,
   type BehaviourLabel,
 } from '../../lib/evaluation/behaviour.js';
-import { measure } from '../../lib/evaluation/measure.js';
-import type { QuestionResult } from '../../lib/evaluation/result.js';
+import { measure, type QuestionResult } from '../../lib/evaluation/result.js';
 import { summariseResults } from '../../lib/evaluation/table.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
@@ -91,8 +90,8 @@ const RIVER = 'Red River director -> river';
 
 describe('labelTrajectory', () => {
   it.each<[string, Question, [string[][], string | null, Partial<Trajectory>?], BehaviourLabel[]]>([
-    ['a comparison asked at once', COMPARISON, [[[ADA, BO]], 'Bo Reed'], []],
-    ['a chain asked in order', CHAIN, [[[RIVER], [BO]], '1904'], []],
+    ['a comparison searched in parallel', COMPARISON, [[[ADA, BO]], 'Bo Reed'], []],
+    ['a chain searched in order', CHAIN, [[[RIVER], [BO]], '1904'], []],
     [
       'one query for both',
       COMPARISON,
@@ -100,7 +99,7 @@ describe('labelTrajectory', () => {
       ['compound_query'],
     ],
     [
-      'a query asked twice, in other letters',
+      'a query repeated in another spelling',
       COMPARISON,
       [[[ADA], ['  the ada STONE born! -> ada'], [BO]], 'Bo Reed'],
       ['repeated_query'],
@@ -118,13 +117,13 @@ describe('labelTrajectory', () => {
       ['under_search', 'gave_up', 'incomplete_evidence', 'answer_not_shown'],
     ],
     [
-      'the same in the last turn',
+      'one of two searches in the last turn',
       COMPARISON,
       [[[ADA]], 'Ada Stone', { maxSearchTurns: 1 }],
       ['under_search', 'incomplete_evidence', 'answer_not_shown'],
     ],
     [
-      'a part asked, but its passage not found',
+      'a part whose passage was not found',
       COMPARISON,
       [[[ADA, 'Bo Reed born -> sea']], 'Bo Reed'],
       ['gave_up', 'incomplete_evidence', 'answer_not_shown'],
@@ -135,21 +134,21 @@ describe('labelTrajectory', () => {
       [[[ADA, BO], ['Red River -> river']], 'Bo Reed'],
       ['over_search'],
     ],
-    ['a chain asked at once', CHAIN, [[[RIVER, BO]], '1904'], ['over_parallelized']],
+    ['a chain searched in parallel', CHAIN, [[[RIVER, BO]], '1904'], ['over_parallelized']],
     [
-      'a part that is never asked',
+      'a part never searched for',
       COMPARISON,
       [[[ADA, 'Red River -> bo']], 'Bo Reed'],
       ['under_search', 'half_decomposed'],
     ],
     [
-      'the other of two things, with all evidence',
+      'the wrong one of two, with all evidence',
       COMPARISON,
       [[[ADA, BO]], 'ada stone'],
       ['evidence_unused', 'wrong_aggregation', 'wrong_comparison', 'shown_answer_missed'],
     ],
     [
-      'something else, with all evidence, one by one',
+      'another answer, with all evidence, searched one by one',
       COMPARISON,
       [[[ADA], [BO]], '1922'],
       ['evidence_unused', 'shown_answer_missed'],
@@ -170,14 +169,14 @@ describe('labelTrajectory', () => {
     expect(labelsOf(question, ...played)).toEqual(expected);
   });
 
-  it('tells who wrote an information block', () => {
+  it('distinguishes who wrote an information block', () => {
     const response = '<information>Bo Reed was born in 1904.</information><answer> 1904 </answer>';
     const read = parseTrajectory({ id: 'q', golden_answers: ['1904'], response });
     const labels = shownLabels(labelTrajectory(read)).join(' ');
     expect(labels).toBe('no_search malformed invented_information answer_not_shown');
   });
 
-  it('tells a passage that is invented after a raw cut from one that was cut', () => {
+  it('distinguishes an invented passage after a raw cut from a cut one', () => {
     const { segments, ...asked } = play(COMPARISON, [[ADA]], 'Bo Reed');
     const invents = (wrote: string, end = ''): boolean | null => {
       const changed = segments.map((segment, i) => {
@@ -193,11 +192,11 @@ describe('labelTrajectory', () => {
     for (const wrote of [passage, `${passage}</information>`]) expect(invents(wrote)).toBe(true);
     for (const wrote of ['', '\n\n<think> t </think>', '</information>\n<think> t </think>'])
       expect(invents(wrote)).toBe(false);
-    // Stray text after a whole block is malformed, but no passage.
+    // Stray text after a complete block is malformed, but not a passage.
     expect(invents('So ', '</information>')).toBe(false);
   });
 
-  it('finds an answer in passages that are labelled with their queries, not in the labels', () => {
+  it('finds an answer in passages labelled with their queries, but not in the labels', () => {
     const question = { ...COMPARISON, goldenAnswers: ['Café Bo'] };
     const isShown = (text: string): boolean => {
       const asked = play(question, [[ADA, BO]], 'x');
@@ -211,7 +210,7 @@ describe('labelTrajectory', () => {
     expect(['Doc 1: t   It is Café Bo.', 'Doc 1: t   No.'].map(isShown)).toEqual([true, false]);
   });
 
-  it('takes a search that Search-R1 would run as one query for one query', () => {
+  it('counts a search that Search-R1 runs as one query as one', () => {
     const asked = play(COMPARISON, [[ADA, BO]], 'Bo Reed');
     const [{ queries, results }] = asked.searchTurns;
     const joined = [{ queries: [queries.join(' ')], results: results.slice(0, 1) }];
@@ -220,7 +219,7 @@ describe('labelTrajectory', () => {
   });
 });
 
-describe('a label that cannot be told is null', () => {
+describe('an unknown label is null', () => {
   const response = `<search> Ada Stone or Bo Reed </search>${formatInformation([])}<answer> Ada Stone </answer>`;
   const { id, question } = COMPARISON;
   const recorded = { id, question, golden_answers: ['Bo Reed'], response };
@@ -252,7 +251,7 @@ describe('a label that cannot be told is null', () => {
     expect(labels.evidence_unused).toBeNull();
   });
 
-  it('without gold answers, or with yes and no', () => {
+  it('without gold answers, or with yes or no', () => {
     const none = transcript({ golden_answers: [] });
     expect([none.answer_not_shown, none.shown_answer_missed]).toEqual([null, null]);
     expect(transcript({ golden_answers: ['Yes'] }).answer_not_shown).toBeNull();
@@ -267,7 +266,7 @@ describe('a label that cannot be told is null', () => {
     expect(labels).toMatchObject({ compound_query: null, wrong_comparison: null });
   });
 
-  it('without an answer, a reason and a limit', () => {
+  it('without an answer, a stop reason or a limit', () => {
     const open = { response: '<search> a </search>' };
     expect(transcript(open).out_of_turns).toBeNull();
     const cut = transcript({ ...open, stop_reason: 'length' });
@@ -281,7 +280,7 @@ describe('labelAnswer', () => {
   const answerTo = (question: Question, ...played: [string[][], string | null]) =>
     measure(question, play(question, ...played));
 
-  it('agrees with the trajectory, where it tells', () => {
+  it('agrees with the trajectory for all known labels', () => {
     const plays: [Question, [string[][], string | null]][] = [
       [COMPARISON, [[[ADA, BO]], 'Ada Stone']],
       [COMPARISON, [[[ADA]], 'Ada Stone']],
@@ -297,7 +296,7 @@ describe('labelAnswer', () => {
     }
   });
 
-  it('knows less without the question', () => {
+  it('has fewer known labels without the question', () => {
     const labels = labelAnswer(answerTo(COMPARISON, [[ADA]], 'Ada Stone'));
     expect(labels).toMatchObject({ compound_query: null, gave_up: null });
   });
@@ -332,7 +331,7 @@ describe('any trajectory', () => {
     metadata: fc.option(fc.constantFrom(COMPARISON.metadata, CHAIN.metadata, {})),
   });
 
-  it('is labelled true, false or null, and with every label', () => {
+  it('has every label, each true, false or null', () => {
     fc.assert(
       fc.property(trajectories, (line) => {
         const labels = labelTrajectory(parseTrajectory(line));
@@ -342,7 +341,7 @@ describe('any trajectory', () => {
     );
   });
 
-  it('keeps its labels of queries when their case, spaces and punctuation change', () => {
+  it('keeps its labels if queries change in case, spaces and punctuation', () => {
     const word = fc.constantFrom('Ada Stone', 'Bo Reed', 'born', 'Red River', 'director', 'film');
     const query = fc.array(word, { minLength: 1, maxLength: 4 });
     const shouted = (words: readonly string[]) =>
@@ -359,7 +358,7 @@ describe('any trajectory', () => {
   });
 });
 
-describe('shares', () => {
+describe('shares of labels', () => {
   // Newcombe, Statistics in Medicine 17 (1998), Table I, method 3.
   it.each([
     [81, 263, 0.2553, 0.3662],
@@ -367,13 +366,13 @@ describe('shares', () => {
     [0, 20, 0, 0.1611],
     [1, 29, 0.0061, 0.1718],
     [29, 29, 0.883, 1],
-  ])('of %d of %d are in [%d, %d]', (count, n, low, high) => {
+  ])('for %d of %d have the interval [%d, %d]', (count, n, low, high) => {
     const interval = wilsonInterval(count, n);
     expect(interval.low).toBeCloseTo(low, 4);
     expect(interval.high).toBeCloseTo(high, 4);
   });
 
-  it('count only where a label is known', () => {
+  it('only count known labels', () => {
     const known = labelTrajectory(play(COMPARISON, [[ADA]], 'x'), COMPARISON);
     const others = [null, false].map((gave_up) => ({ ...known, gave_up }));
     const shares = behaviourShares([known, ...others]);
@@ -382,7 +381,7 @@ describe('shares', () => {
     expect(behaviourShares([])).toEqual([]);
   });
 
-  it('are measures of evaluation results, over the questions that can show a label', () => {
+  it('are metrics of evaluation results, over the questions that can show a label', () => {
     const results = [COMPARISON, CHAIN].flatMap((question): QuestionResult[] =>
       [1, 2].map((seed) => {
         const trajectory = play(question, seed === 1 ? [[ADA, BO]] : [[ADA]], 'Ada Stone');
@@ -418,7 +417,7 @@ describe.skipIf(!existsSync(rollouts))('real trajectories (needs PARALLELSEARCH_
   };
 
   // The figures in docs/behaviour.md.
-  it('show the behaviour that the docs report', () => {
+  it('show the behaviour reported in the docs', () => {
     expect(countsOf('search-r1-base-nq')).toMatchObject({
       repeated_query: [10, 150],
       no_search: [18, 150],
@@ -437,7 +436,7 @@ describe.skipIf(!existsSync(rollouts))('real trajectories (needs PARALLELSEARCH_
     });
   });
 
-  it('have the names that were annotated by hand, as often as the docs say', () => {
+  it('contain the hand-annotated names as often as the docs say', () => {
     type Annotated = Record<string, { names: string[]; compound: boolean | null }>;
     const byHand = JSON.parse(readFileSync(NAMES, 'utf8')) as Record<string, Annotated>;
     const agreement = (file: string) => {
@@ -459,7 +458,7 @@ describe.skipIf(!existsSync(rollouts))('real trajectories (needs PARALLELSEARCH_
     const names = { shared: 67, found: 79, annotated: 73 };
     const bamboogle = agreement('search-r1-instruct-bamboogle');
     expect(bamboogle).toEqual({ ...names, questions: 125, sameLabel: 123 });
-    // Without capital letters nothing is found, and the label is unknown.
+    // Without capital letters no names are found, and the label is unknown.
     const nq = agreement('search-r1-base-nq');
     expect(nq).toMatchObject({ questions: 40, found: 0, annotated: 39 });
   });

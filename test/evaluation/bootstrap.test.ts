@@ -48,7 +48,7 @@ function bootstrapOf(
     bootstrap.estimator({ method, model: 'base' }, column)(weights);
 }
 
-/** The first `share` of `n` questions is right. */
+/** The first `share` of `n` questions are right. */
 const shareRight = (n: number, share: number): (0 | 1)[] =>
   Array.from({ length: n }, (_, i) => (i < n * share ? 1 : 0));
 
@@ -88,7 +88,7 @@ describe('question resampling', () => {
     expect([...difference.samples].every((x) => x === 0)).toBe(true);
   });
 
-  it('keeps stratum sizes: a benchmark without spread adds none', () => {
+  it('keeps stratum sizes: a benchmark without variance adds none', () => {
     const constant = shareRight(100, 1).map((em, q) =>
       result({ method: 'a', questionId: `c${q}`, em, benchmark: 'popqa' }),
     );
@@ -98,7 +98,7 @@ describe('question resampling', () => {
   });
 });
 
-it('resamples values as the drawn counts weigh them', () => {
+it('weights values by how often their questions are drawn', () => {
   // Right answers show how often each question is drawn; other values share the draw.
   const [numQuestions, values] = [9, [3, 3, 3, 0, -1, 0.5, 3, 0.5, 7]];
   const runs = range(numQuestions).map((right) =>
@@ -190,7 +190,7 @@ describe('contrasts and intervals', () => {
     samples: Float64Array.from(samples),
   });
 
-  it('takes differences, ratios and means resample by resample', () => {
+  it('computes differences, ratios and means per resample', () => {
     const [a, b] = [estimate(2, [1, 3]), estimate(4, [2, 6])];
     expect(contrastEstimate(a, b, 'difference')).toEqual(estimate(-2, [-1, -3]));
     expect(contrastEstimate(a, b, 'ratio')).toEqual(estimate(0.5, [0.5, 0.5]));
@@ -214,7 +214,7 @@ describe('contrasts and intervals', () => {
     expect([narrow.low, narrow.high]).toEqual([10, 30]);
   });
 
-  it('has the percentiles of the sorted samples, which it leaves as they are', () => {
+  it('gives the percentiles of the sorted samples without sorting them in place', () => {
     const reals = fc.double({ noNaN: true, min: -1, max: 1 });
     const values = fc.oneof(fc.integer({ min: 0, max: 5 }), reals);
     const many = fc.array(values, { minLength: 1, maxLength: 700, size: 'max' });
@@ -230,7 +230,7 @@ describe('contrasts and intervals', () => {
     );
   });
 
-  it('sorts only a small part of many samples', () => {
+  it('sorts only a small fraction of many samples', () => {
     const random = createRandom(3);
     const samples = Float64Array.from({ length: 10_000 }, () => random.uniform());
     const { lowTail, highTail } = tails(samples, 250, 9749);
@@ -277,28 +277,28 @@ describe('contrasts and intervals', () => {
 const ANSWER = result({ questionId: 'a' });
 it.each<[string, QuestionResult[], string | RegExp]>([
   [
-    'the run and the question that are missing',
+    'a missing question, with its run',
     [ANSWER, result({ questionId: 'b' }), { ...ANSWER, seed: 2 }],
     /search-r1\/base\/seed 2 .*all 2 questions.*1 are missing.* b\./,
   ],
   [
-    'another warm-up, by its number',
+    'a missing question, with its warm-up',
     [ANSWER, result({ questionId: 'b' }), { ...ANSWER, initSeed: 2 }],
     'base/warm-up 2/seed 1 ',
   ],
-  ['a question that a run answered twice', [result(), result()], 'answered q0 twice'],
-  ['a figure that is no number', [result({ f1: NaN })], 'number for f1 of q0, but got NaN'],
+  ['a question answered twice in a run', [result(), result()], 'answered q0 twice'],
+  ['a figure of NaN', [result({ f1: NaN })], 'number for f1 of q0, but got NaN'],
 ])('rejects %s', (_, results, message) => {
   expect(() => scoreTable(results, MAIN_MEASURES)).toThrow(message);
 });
 
-it('has a value for each run, column and question', () => {
+it('scoreTable has one value per run, column and question', () => {
   const table = scoreTable(syntheticResults({ perTemplate: 2, warmUps: 2 }), MAIN_MEASURES);
   expect([table.questions.length, table.runs.length]).toEqual([22, 46]);
   expect(table.values.length).toBe(22 * 46 * METRICS.length);
 });
 
-it('has a second column for measures with a denominator or of some questions', () => {
+it('scoreTable adds a column for measures with a denominator or for some questions', () => {
   const measures: Measure[] = [
     { metric: 'mean', numerator: ({ em }) => em },
     { metric: 'ratio', numerator: ({ em }) => em, denominator: ({ turns }) => turns },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
-import { measure } from '../../lib/evaluation/measure.js';
+import { measure } from '../../lib/evaluation/result.js';
 import { resolveRollout } from '../../lib/training/methods.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
 import type { Policy } from '../../lib/policy/policy.js';
@@ -88,19 +88,19 @@ describe('measure', () => {
 
   it.each([
     [
-      'the same asked one by one: four calls, twice the shortest way',
+      'a comparison searched one by one: four calls, twice the minimum',
       COMPARISON,
       [search('Ada Stone'), search('Bo Reed'), search('Cy Hill'), answer('Cy Hill')],
       { em: 0, turns: 3, modelCalls: 4, decomposed: false, coverage: 1, criticalPathRatio: 2 },
     ],
     [
-      'a chain of two, whose shortest way is its depth plus one: three calls',
+      'a chain of two: three calls, the minimum',
       SEQUENTIAL,
       [search('Red River'), search('Bo Reed'), answer('1904')],
       { subset: 'sequential', entitiesCompared: 0, em: 1, criticalPathRatio: 1 },
     ],
     [
-      'no search that was not executed, nor what the environment wrote',
+      'neither unexecuted searches nor text of the environment',
       SINGLE,
       [search('Cy Hill'), search('Cy Hill', 'more')],
       { answer: null, em: 0, f1: 0, formatOk: false, turns: 1, modelCalls: 2, decomposed: false },
@@ -109,7 +109,7 @@ describe('measure', () => {
     expect(measure(question, trajectoryOf(question, ...texts))).toMatchObject(expected);
   });
 
-  it('measures a question without a graph, with the question type from its type', () => {
+  it('measures a question without a graph, with the question type from its metadata', () => {
     const { coverage, evidenceSeen, criticalPathRatio, ...known } = measure(
       { ...SINGLE, metadata: { type: 'bridge' } },
       trajectoryOf(SINGLE, search('Cy Hill'), answer('1960')),
@@ -132,7 +132,7 @@ describe('evaluatePolicy', () => {
   const questions = [COMPARISON, SINGLE, SEQUENTIAL];
 
   it.each([1, 2, 10])(
-    'gives a measurement a question, in their order, greedily, with batches of %i',
+    'gives one measurement per question in order, greedily, in batches of %i',
     async (batchSize) => {
       let released = 0;
       const policy = { ...scriptedPolicy(scripts), release: () => void released++ };
@@ -158,7 +158,7 @@ describe('evaluatePolicy', () => {
   });
 });
 
-describe('a policy whose calls may overlap', () => {
+describe('a policy with overlapping calls', () => {
   const questions = [SINGLE, SEQUENTIAL, COMPARISON];
   /** A scripted policy whose calls wait for `until`. */
   const overlapping = (until: (context: string) => Promise<unknown>): Policy => {
@@ -173,7 +173,7 @@ describe('a policy whose calls may overlap', () => {
     };
   };
 
-  it('answers a question while another one searches', async () => {
+  it('answers a question while another one is searching', async () => {
     const others: string[] = [];
     let letGo = (): void => undefined;
     const othersAreDone = new Promise<void>((resolve) => (letGo = resolve));

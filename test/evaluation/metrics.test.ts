@@ -32,9 +32,9 @@ it('meanMetrics averages each metric and rejects an empty list', () => {
 
 it.each([
   ['none without a search', [], 0],
-  ['none that differs in a word', [['when was Red River made'], ['when was Red River']], 0],
+  ['none if a word differs', [['when was Red River made'], ['when was Red River']], 0],
   [
-    'in a later turn, whatever the case and the punctuation',
+    'in a later turn, ignoring case and punctuation',
     [['Red River?', 'Cy Hill'], ['red river']],
     1 / 3,
   ],

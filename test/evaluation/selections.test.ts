@@ -29,7 +29,7 @@ describe('selections', () => {
       ['all', 'sequential', 'hops_3', 'wording_seen'],
     ],
   ] as const)(
-    'go by shape, entities compared, length of chains, wording and yes or no: %o',
+    'depend on question type, entities compared, chain length, wording and yes/no: %o',
     (fields, expected) => {
       expect(subsetsOf(fields)).toEqual(expected);
     },

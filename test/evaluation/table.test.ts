@@ -18,7 +18,7 @@ const find = <T extends object>(items: T[], wanted: Partial<T>): T => {
 };
 
 describe('rows', () => {
-  it('have these fields, in order, one row per cell', () => {
+  it('have these fields, in order, with one row per cell', () => {
     expect(Object.keys(tidy)).toEqual(['rows', 'contrasts', 'provenance']);
     const fields = 'method model benchmark subset metric value low high n seeds paper';
     expect(Object.keys(tidy.rows[0]).join(' ')).toBe(fields);

@@ -10,7 +10,7 @@ import type { BackendReport } from '../../lib/tensor/backend.js';
 
 const folder = temporaryFolder();
 
-/** Does jobs in this process, over a world of a few passages. */
+/** Runs jobs in this process, over a world of a few passages. */
 const start = (): JobWorker => ({
   send: async ({ input }) => {
     const questions = QUESTIONS.map((question) => ({ ...question, split: 'test' }));

@@ -16,7 +16,7 @@ const choicesOf = (command: ReturnType<typeof trainCommand>): readonly string[] 
   command.options.find(({ long }) => long === '--method')?.argChoices;
 
 describe('examples/method.ts', () => {
-  it('is a choice of commands and has its title in tables', () => {
+  it('is a choice of the commands, with its title in tables', () => {
     const { name } = leastToMost;
     expect(METHODS.names().at(-1)).toBe(name);
     expect(choicesOf(trainCommand())).toContain(name);
@@ -31,7 +31,7 @@ describe('examples/method.ts', () => {
     expect(() => METHODS.add(leastToMost)).toThrow('there is a least-to-most already');
   });
 
-  it('is trained by one command and evaluated by the other, under its prompt', async () => {
+  it('can be trained and evaluated, under its own prompt', async () => {
     for (const stream of ['stdout', 'stderr'] as const) captured(stream);
     const { model, data } = await writeTinyWorld(root);
     const out = join(root, 'run');

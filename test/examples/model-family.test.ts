@@ -17,7 +17,7 @@ const folder = temporaryFolder();
 await useBackend('wasm');
 
 describe('examples/model-family.ts', () => {
-  it('writes and reads checkpoints with the tensors of Phi-3, and answers as the same Llama does', async () => {
+  it("reads and writes checkpoints with Phi-3's tensors, and gives the same answers as Llama", async () => {
     const model = tinyModel();
     await saveModel(join(folder, 'phi'), { ...model, config: PHI }, { storage: 'F32' });
     await saveModel(join(folder, 'llama'), model, { storage: 'F32' });
@@ -49,7 +49,7 @@ describe('examples/model-family.ts', () => {
     expect(phi).toEqual(llama);
   });
 
-  it('has adapters of its own modules', async () => {
+  it('supports adapters of its own modules', async () => {
     const lora = { rank: 2, alpha: 4 };
     const adapter = createAdapter(PHI, lora, createRandom(1));
     const arrays = await arraysFromAdapter(adapter, PHI, lora);
@@ -61,7 +61,7 @@ describe('examples/model-family.ts', () => {
     );
   });
 
-  it('refuses what it does not compute', () => {
+  it('rejects unsupported settings', () => {
     for (const field of [{ sliding_window: 2047 }, { partial_rotary_factor: 0.75 }])
       expect(() => parseModelConfig({ model_type: 'phi3', ...field })).toThrow(
         'Expected a Phi-3 without',

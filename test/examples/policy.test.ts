@@ -50,7 +50,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('examples/policy.ts', () => {
-  it('is evaluated by its address, with the answers of the same model on this machine', async () => {
+  it('is evaluated by its address, with the answers of the same model run locally', async () => {
     for (const stream of ['stdout', 'stderr'] as const) captured(stream);
     const answersOf = async (who: { policy?: string; model?: string }): Promise<object[]> => {
       const out = join(folder, 'results.jsonl');
@@ -73,7 +73,7 @@ describe('examples/policy.ts', () => {
     expect(remote).toEqual(local.map((line) => ({ ...line, model: address })));
   });
 
-  it('cannot take an adapter, and says what the server answers', async () => {
+  it("rejects an adapter, and reports the server's error", async () => {
     const settings = {
       policy: address,
       adapter: 'some/adapter',

@@ -13,7 +13,7 @@ import { FILMS } from '../retrieval/passages.js';
 const folder = temporaryFolder();
 
 describe('examples/retriever.ts', () => {
-  it('finds passages by the titles in a query, the longest first', async () => {
+  it('finds passages by the titles in a query, longest first', async () => {
     const retriever = await createRetriever('titles', FILMS);
     const found = await retriever.retrieve(
       ['Was Andrei Tarkovsky’s "Stalker" shot in Tallinn?', 'who?', 'amelie AMÉLIE'],
@@ -26,13 +26,13 @@ describe('examples/retriever.ts', () => {
     ]);
   });
 
-  it('is named in configurations', () => {
+  it('can be used in configurations', () => {
     const config = { ...trainingPreset('search-r1', 'base', 1), retriever: 'titles' };
     expect(parseTrainConfig(config).retriever).toBe('titles');
   });
 
   it.skipIf(isCutShort)(
-    'is named by --retriever (skipped where weights do not search)',
+    'can be used with --retriever (skipped where weights do not search)',
     async () => {
       const trajectories = join(folder, 'trajectories.jsonl');
       for (const stream of ['stdout', 'stderr'] as const) captured(stream);

@@ -14,7 +14,7 @@ const searching = (times: number, more = {}) =>
   rolloutLike({ searchTurns: Array.from({ length: times }, () => ['a']), ...more });
 
 describe('examples/reward.ts', () => {
-  it('is highest for right answers with the fewest searches of the group', () => {
+  it('is highest for right answers with the fewest searches in the group', () => {
     const wrong = searching(1, { answer: 'nonsense' });
     const group = [searching(2), searching(4), searching(8), wrong];
     const scores = group.map((rollout) => fewSearches.score(rollout, group) as number);
@@ -26,7 +26,7 @@ describe('examples/reward.ts', () => {
     expect(none.map((rollout) => fewSearches.score(rollout, none))).toEqual([1, 0]);
   });
 
-  it('is trained with by the command train --reward, and recorded under its name', async () => {
+  it('can be used with train --reward, and is recorded under its name', async () => {
     const root = temporaryFolder();
     const [out, config, taken] = ['run', 'config.json', 'taken.mjs'].map((name) =>
       join(root, name),

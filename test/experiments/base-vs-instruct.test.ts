@@ -12,7 +12,7 @@ const result = await baseVsInstruct.result!(folder, { resamples: 60 });
 
 const find = (rows: readonly object[], fields: Row): Row => matching(rows as Row[], fields)[0];
 
-it('the contrast of two models is the difference of their rows; the paper has +3.3 points', () => {
+it('the contrast of two models is the difference of their rows; the paper’s is +3.3 points', () => {
   const cell = { method: 'parallelsearch', benchmark: 'average', subset: 'all', metric: 'em' };
   const [base, instruct] = ['base', 'instruct'].map((model) =>
     find(result.rows, { ...cell, model }),
@@ -23,7 +23,7 @@ it('the contrast of two models is the difference of their rows; the paper has +3
   expect(gap.paper).toBeCloseTo(0.033, 12);
 });
 
-it('training curves come as they are and in ten windows', () => {
+it('training curves are given per step and in ten windows', () => {
   const { training, tenths } = result.frames!;
   const turns = { metric: 'turns', subset: 'all', seeds: 6, band: 'range of seeds' };
   expect(find(training, { metric: 'turns' })).toMatchObject(turns);

@@ -2,10 +2,19 @@ import { mkdirSync } from 'node:fs';
 import { mean } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { baselineReport, baselines, baselineRuns } from '../../lib/experiments/baselines.js';
-import { comparedRuns, laterRuns } from '../../lib/experiments/baselines.js';
-import { decideSides, meanRanks } from '../../lib/experiments/results/training-spread.js';
-import { trainingNoise, trainingSpread } from '../../lib/experiments/results/training-spread.js';
+import {
+  baselineReport,
+  baselines,
+  baselineRuns,
+  comparedRuns,
+  laterRuns,
+} from '../../lib/experiments/baselines/experiment.js';
+import {
+  decideSides,
+  meanRanks,
+  trainingNoise,
+  trainingSpread,
+} from '../../lib/experiments/baselines/spread.js';
 import { judgeClaims } from '../../tools/reports/claims.js';
 import { planTraining } from '../../lib/experiments/running/train-runs.js';
 import { runName, weightFolders } from '../../lib/training/policy-runs.js';
@@ -19,13 +28,13 @@ import { result, syntheticResults } from './synthetic.js';
 
 const root = temporaryFolder();
 
-/** Puts folders where the weights of the runs are looked for. */
+/** Makes folders in place of the weights of the runs. */
 const train = (runs: ReturnType<typeof baselineRuns>): void =>
   runs
     .flatMap((run) => listFolders(weightFolders(run, root)))
     .forEach((folder) => mkdirSync(folder, { recursive: true }));
 
-it('trains every baseline once from either initial model, simulated search engines first', () => {
+it('trains every baseline once from both initial models, search simulators first', () => {
   const runs = baselineRuns().slice(0, -laterRuns().length);
   expect(runs).toHaveLength(BASELINES.length * 2);
   expect(new Set(runs.map(runName)).size).toBe(runs.length);
@@ -41,7 +50,7 @@ it('trains later papers’ methods from every instruct model', () => {
   );
 });
 
-it('compares what is trained from both initial models', () => {
+it('compares everything trained from both initial models', () => {
   expect(comparedRuns(root)).toEqual([]);
   const main = ['search-r1', 'parallelsearch'].flatMap((method) =>
     baselineRuns().map((run) => ({ ...run, method })),
@@ -49,7 +58,7 @@ it('compares what is trained from both initial models', () => {
   train(main);
   expect(comparedRuns(root)).toEqual([]);
   const ofMethod = (name: string) => baselineRuns().filter(({ method }) => method === name);
-  // PPO from one kind only.
+  // PPO from one initial model only.
   train([...ofMethod('otc'), ...ofMethod('stepsearch'), ...ofMethod('search-r1:ppo').slice(0, 1)]);
   const compared = comparedRuns(root);
   const mainMethods = ['search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
@@ -58,11 +67,11 @@ it('compares what is trained from both initial models', () => {
   expect(compared).toHaveLength(10);
 });
 
-describe('sides', () => {
+describe('comparisons', () => {
   const clear = { value: 0.1, low: 0.05, high: 0.15 };
   const close = { value: 0.1, low: 0.001, high: 0.199 };
 
-  it('are decided where the interval excludes 0', () => {
+  it('are decided if the interval excludes 0', () => {
     const [ahead] = decideSides([clear]);
     expect(ahead.side).toBe('ahead');
     expect(ahead.p).toBeLessThan(0.001);
@@ -70,7 +79,7 @@ describe('sides', () => {
     expect(decideSides([{ value: 0.1, low: -0.1, high: 0.3 }])[0].side).toBe('undecided');
   });
 
-  it('are undecided where p reaches 0.05 after Holm’s correction', () => {
+  it('are undecided if p exceeds 0.05 after Holm’s correction', () => {
     expect(decideSides([close])[0].side).toBe('ahead');
     const [first, second] = decideSides([close, { ...close }]);
     expect([first.side, second.side]).toEqual(['undecided', 'undecided']);
@@ -78,7 +87,7 @@ describe('sides', () => {
   });
 });
 
-it('averages ranks over cells; ties share theirs', () => {
+it('averages ranks over cells, with shared ranks for ties', () => {
   const cell = (benchmark: string, values: object) =>
     Object.entries(values).map(([method, value]: [string, number]) => {
       return { model: 'base', benchmark, method, value };
@@ -91,7 +100,7 @@ it('averages ranks over cells; ties share theirs', () => {
   ]);
 });
 
-describe('spread of trainings', () => {
+describe('spread between trainings', () => {
   const answered = (method: string, seed: number, ems: (0 | 1)[]) =>
     ems.map((em) => result({ method, seed, em, benchmark: 'nq' }));
   // Two trainings with 1/2 and 3/4 right; their deviation is (1/4) / sqrt(2).
@@ -125,7 +134,7 @@ describe('spread of trainings', () => {
 
 describe('the report', () => {
   const answers = syntheticResults({ perTemplate: 4, warmUps: 3 });
-  // One training answers everything, with a call less than Search-R1.
+  // One training answers every question right, with one call fewer than Search-R1.
   const once = matching(answers, { method: 'search-r1', initSeed: 1, seed: 1 });
   const otc = once.map(({ modelCalls, ...answer }) => {
     return { ...answer, method: 'otc', em: 1 as const, modelCalls: modelCalls - 1 };
@@ -134,7 +143,7 @@ describe('the report', () => {
   const report = baselineReport(read, { resamples: 20 });
   const cells = toRows(report.frames!.cells);
 
-  it('decides cells of Table 2, with p, where a method has three initial models', () => {
+  it('decides cells of Table 2 with p if a method has three initial models', () => {
     const overSearchR1 = matching(cells, { against: 'search-r1' });
     expect(overSearchR1.length).toBe(14);
     for (const { p, side, method } of overSearchR1) {
@@ -144,7 +153,7 @@ describe('the report', () => {
     }
   });
 
-  it('gives no verdict on a method with one training', () => {
+  it('gives no verdict on a method with a single training', () => {
     const overOtc = matching(cells, { against: 'otc' });
     expect(overOtc.map(({ p, side }) => [p, side])).toEqual(Array(14).fill([null, 'no verdict']));
     const results = new Map([['baselines', { ...emptyResult('baselines'), ...report }]]);
@@ -156,7 +165,7 @@ describe('the report', () => {
     for (const { label } of everywhere.parts) expect(label).toMatch(/^Search-R1,/);
   });
 
-  it('compares trainings of one method that differ in the seed', () => {
+  it('compares trainings of a method with different seeds', () => {
     const seeds = toRows(report.frames!.seeds);
     // Two methods, two models, three initial models; seven benchmarks and the average.
     expect(seeds).toHaveLength(2 * 2 * 3 * 8);
@@ -169,7 +178,7 @@ describe('the report', () => {
     expect(ours.excludes_0).toBe(Number(ours.low) > 0 || Number(ours.high) < 0);
   });
 
-  it('has figures for what the baselines’ papers say, but no verdict on one training', () => {
+  it('has figures for the claims of the baselines’ papers, but no verdict on a single training', () => {
     const [fewer] = report.predictions!;
     expect(fewer.found).toMatch(/^−1\.0/);
     expect(report.predictions!.map(({ holds }) => holds)).toEqual(Array(2).fill('one training'));
@@ -180,7 +189,7 @@ describe('the report', () => {
   });
 });
 
-it('estimates training by similar runs', async () => {
+it('estimates training time from similar runs', async () => {
   const training = planTraining(
     () => baselineRuns().map((run) => ({ ...run, seed: 99 })),
     () => [{ method: 'search-r1', model: 'base', initSeed: 1, seed: 1 }],
@@ -190,11 +199,11 @@ it('estimates training by similar runs', async () => {
   expect(seconds).toBeGreaterThan(3600);
 });
 
-it('draws the front of methods that none beats in both answers and calls', () => {
+it('draws the Pareto front of answers and calls', () => {
   const rows = [
     ['otc', 0.5, 2],
     ['stepsearch', 0.6, 3],
-    // As many calls as the one before, and fewer right answers.
+    // As many calls as the previous one, and fewer right answers.
     ['sft', 0.4, 3],
   ].flatMap(([method, em, calls]) =>
     Object.entries({ em, model_calls: calls }).map(([metric, value]) => {

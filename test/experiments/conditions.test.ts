@@ -43,7 +43,7 @@ const turns = (at_most: number, late: Limit['late'] = 'wrong'): Limit => {
 };
 
 describe('a limit', () => {
-  it('of turns leaves one generation more for the answer', () => {
+  it('of turns allows one more generation for the answer', () => {
     const third = answer({ modelCalls: 4 });
     expect([2, 3, 4].map((most) => isWithin(third, turns(most)))).toEqual([false, true, true]);
     expect(isWithin(answer({ modelCalls: 2, answer: null }), turns(8))).toBe(false);
@@ -54,7 +54,7 @@ describe('a limit', () => {
     expect([299, 300].map((most) => isWithin(answer(), limit(most)))).toEqual([false, true]);
   });
 
-  it('of seconds counts tokens written, and a request per turn', () => {
+  it('of seconds counts written tokens and one request per turn', () => {
     const late = answer({ responseTokens: 50, turns: 2 });
     const limit = (at_most: number, request_ms: number): Limit => {
       return { limit: 'seconds', at_most, request_ms, late: 'wrong' };
@@ -66,7 +66,7 @@ describe('a limit', () => {
     expect(isWithin(late, limit(0.59, 200), 4)).toBe(false);
   });
 
-  it('makes a late answer wrong, what was forced, or the chance of the best one seen', () => {
+  it('scores a late answer as wrong, as forced, or by the chance of the best entity seen', () => {
     const late = answer({
       modelCalls: 6,
       entitiesCompared: 5,
@@ -83,7 +83,7 @@ describe('a limit', () => {
       expect(emWithin({ ...late, em: 1 }, turns(5, kind))).toBe(1);
   });
 
-  it('in seconds needs the time of a token', () => {
+  it('in seconds needs the time per token', () => {
     const kinds = (ms: number | null): string[] => [
       ...new Set(listLimits(ms).map(({ limit }) => limit)),
     ];
@@ -112,24 +112,24 @@ describe('a forced answer', () => {
   const force = (after: number): number[] | null =>
     forcedContext({ segments }, { turns: after, encode: (text) => [text.length] });
 
-  it('follows the thought that would have led to the next search', () => {
+  it('follows the thought before the next search', () => {
     expect(force(0)).toEqual([1, '<think> a </think><answer>'.length]);
     expect(force(1)).toEqual([1, 2, 3, 4, '<think> b </think><answer>'.length]);
   });
 
-  it('is not needed after an answer, and not possible without a thought', () => {
+  it('is omitted if there is an answer or no thought', () => {
     expect([force(2), force(3)]).toEqual([null, null]);
   });
 });
 
-describe('answers with the most turns', () => {
+describe('answers within the largest limit', () => {
   let world: World;
   beforeAll(async () => {
     await useBackend('wasm');
     world = await loadWorld();
   });
 
-  it('are those of any smaller limit that they keep', async () => {
+  it('equal those within any smaller limit that they keep', async () => {
     const questions = world.questions.filter(
       ({ split, metadata }) => split === 'dev' && metadata.type === 'comparison_3',
     );
@@ -155,7 +155,7 @@ describe('answers with the most turns', () => {
   });
 });
 
-it('has a job per run, with a hash of its own', async () => {
+it('conditions have one job per run, with its own hash', async () => {
   const jobs = await conditions.computation!.jobs();
   expect(jobs).toHaveLength(6);
   expect(new Set(jobs.map(({ hash }) => hash)).size).toBe(6);
@@ -183,7 +183,7 @@ describe('a condition', () => {
       gaps.map(({ at_most }) => ({ ...prediction, figure: { limit: 'turns', at_most } })),
     );
 
-  it('is decided by p after Holm’s correction over all of them', () => {
+  it('is decided by p after Holm’s correction over all conditions', () => {
     // p = 0.028 alone.
     const weak = gap(1, 0.11, 0.05);
     expect(judged(weak)).toMatchObject([{ found: 'more', holds: true, predicted: 0.5 }]);
@@ -194,7 +194,7 @@ describe('a condition', () => {
     expect(judged(gap(1, -0.5, 0.05))).toMatchObject([{ found: 'fewer', holds: false }]);
   });
 
-  it('is undecided if a large difference may be none', () => {
+  it('is undecided if a large difference may be zero', () => {
     expect(judged(gap(1, 0.06, 0.05))[0].found).toBe('undecided');
     expect(judged(gap(1, 0.04, 0.05))[0].found).toBe('same');
   });
@@ -207,14 +207,14 @@ describe('a condition', () => {
 describe('the predictions', () => {
   const predictions = readPredictions();
 
-  it('name each condition once, and a side that their size is on', () => {
+  it('name each condition once, on the side of their size', () => {
     expect(new Set(predictions.map(({ id }) => id)).size).toBe(predictions.length);
     expect(predictions.length).toBeGreaterThan(20);
     for (const { expected, points } of predictions)
       if (expected !== 'same') expect(Math.sign(points)).toBe(expected === 'more' ? 1 : -1);
   });
 
-  it('are those of the commit that drew the questions', async ({ skip }) => {
+  it('are those in the commit that drew the questions', async ({ skip }) => {
     const draw = await readDraw(CONDITIONS);
     let before: ConditionPrediction[];
     try {
@@ -244,7 +244,7 @@ describe('figures', () => {
   });
   const many = { limit: 'turns', late: 'wrong', benchmark: 'many' };
 
-  it('follow the turns that each method takes', () => {
+  it('follow the number of turns of each method', () => {
     for (const size of [2, 5, 8])
       for (const at_most of [1, 2, 3, 4, 6, 8]) {
         const cell = { ...many, subset: `entities_${size}`, at_most, metric: 'em' };
@@ -260,7 +260,7 @@ describe('figures', () => {
     expect(matching(contrasts, { ...cell, kind: 'ratio' })).toMatchObject([{ value: 0.5 }]);
   });
 
-  it('include every limit that was predicted', () => {
+  it('include every predicted limit', () => {
     const predicted = readPredictions().filter(({ figure }) => 'limit' in figure);
     expect(judged.map(({ id }) => id)).toEqual(predicted.map(({ id }) => id));
     const find = (id: string): ConditionRow => judged.find((row) => row.id === id)!;
@@ -270,7 +270,7 @@ describe('figures', () => {
     expect(find('best-seen-2-many').value).toBeLessThan(find('turns-2-many').value);
   });
 
-  it('are in a finding that says only what has been judged', () => {
+  it('are in a finding that only states judged results', () => {
     expect(describeFinding([])).toBe('');
     expect(describeFinding(judged)).toMatch(
       /^With two search turns .* is 86 points better on .*\. With six it is .* on comparisons \(.* fewer model calls\)/,

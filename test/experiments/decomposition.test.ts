@@ -70,7 +70,7 @@ describe('measures against the graphs', () => {
     expect(ratioOf(measure('em_if_not_decomposed'))).toBeCloseTo(1 / 2, 12);
   });
 
-  it('give no row for a ratio whose denominator is 0 in a resample', () => {
+  it('omit a ratio whose denominator is 0 in a resample', () => {
     const never = answers.map((answer) => ({ ...answer, decomposed: false }));
     const table = summariseResults(never, { measures, resamples: 5 });
     const names = table.rows.map(({ metric }) => metric);
@@ -78,13 +78,13 @@ describe('measures against the graphs', () => {
     expect(table.rows.find(({ metric }) => metric === 'parallelizing_f1')?.value).toBe(0);
   });
 
-  it('reject a question without a graph by name', () => {
+  it('reject a question without a graph, with its id', () => {
     const measures = decompositionMeasures([COMPARISON]);
     expect(() => summariseResults(answers, { measures, resamples: 1 })).toThrow(/second/);
   });
 });
 
-/** Numerator over denominator of a measure over all answers that it is about. */
+/** Numerator over denominator of a measure over all answers that it includes. */
 function ratioOf({ numerator, denominator, includes = () => true }: Measure): number {
   const counted = answers.filter(includes);
   return sum(counted, numerator) / sum(counted, denominator!);
@@ -97,14 +97,14 @@ describe('parallelizing over training', () => {
     return parallelizingCurves([{ ...point, decomposition_ratio }])[0];
   };
 
-  it('follows from the shares and ratios of a step: 0.3 hits, 0.4 decomposed, 0.5 parallelizable', () => {
+  it('is computed from the shares and ratios of a step: 0.3 hits, 0.4 decomposed, 0.5 parallelizable', () => {
     const curve = curveOf(0.5, 0.6, 0.4);
     expect(curve.parallelizing_precision).toBeCloseTo(0.3 / 0.4, 12);
     expect(curve.parallelizing_recall).toBeCloseTo(0.6, 12);
     expect(curve.parallelizing_f1).toBeCloseTo(0.6 / 0.9, 12);
   });
 
-  it('is null where nothing was decomposed, or a step had no parallelizable question', () => {
+  it('is null if nothing was decomposed, or if a step had no parallelizable question', () => {
     const none = { parallelizing_precision: null, parallelizing_recall: 0, parallelizing_f1: 0 };
     expect(curveOf(0.5, 0, 0)).toMatchObject(none);
     const empty = { parallelizing_precision: null, parallelizing_recall: null };
@@ -115,13 +115,14 @@ describe('parallelizing over training', () => {
 describe('matchSubQuestions', () => {
   const [ADA, BO] = PEOPLE;
   const either = 'Ada Stone or Bo Reed';
-  // Expected: numbers asked, of independent sub-questions, matched, and matched at once.
+  // Expected numbers: sub-queries, independent sub-questions, matched, and matched in
+  // parallel.
   it.each([
-    ['pairs each once', COMPARISON, [[ADA, BO], ['cy hill born']], [3, 3, 3, 2]],
-    ['matches no repeats and other words', COMPARISON, [[ADA, ADA, 'weather']], [3, 3, 1, 1]],
+    ['pairs each sub-question once', COMPARISON, [[ADA, BO], ['cy hill born']], [3, 3, 3, 2]],
+    ['ignores repeats and other words', COMPARISON, [[ADA, ADA, 'weather']], [3, 3, 1, 1]],
     ['counts three names once', COMPARISON, [['Ada Stone, Bo Reed and Cy Hill']], [1, 3, 1, 1]],
     ['leaves an entity to a later sub-query', COMPARISON, [[either, ADA]], [2, 3, 2, 2]],
-    ['takes the entity that is left', COMPARISON, [[ADA, either]], [2, 3, 2, 2]],
+    ['takes the remaining entity', COMPARISON, [[ADA, either]], [2, 3, 2, 2]],
     ['ignores later hops', SEQUENTIAL, [['Red River'], [BO]], [2, 1, 1, 1]],
     [
       'uses the independent part',
@@ -142,7 +143,7 @@ describe('matchSubQuestions', () => {
 describe('countOmissions', () => {
   const none = { no_search: 0, misnamed: 0, repeated: 0, overlooked: 0 };
 
-  it('counts each sub-question under the first reason that applies', () => {
+  it('counts each sub-question under the first applicable reason', () => {
     const count = (...searches: string[][]) => countOmissions(COMPARISON, searches);
     expect(count(['Ada Stone', 'Bo Reed', 'Cy Hill'])).toEqual(none);
     expect(count()).toEqual({ ...none, no_search: 3 });
@@ -161,12 +162,12 @@ const sizes = [
   { ...interval, benchmark: 'all', subset: 'parallelizable', metric: 'coverage', n: 16 },
 ];
 
-it('has the F1 of decomposing every question: 2 · 16 / (72 + 16)', () => {
+it('alwaysF1 is the F1 of decomposing every question: 2 · 16 / (72 + 16)', () => {
   expect(alwaysF1(sizes)).toBeCloseTo(32 / 88, 12);
   expect(alwaysF1(sizes.slice(0, 1))).toBeNaN();
 });
 
-it('claims that F1 from each model is above that', () => {
+it('the claim is an F1 above that for each model', () => {
   const ours = { ...sizes[0], method: 'parallelsearch' };
   const rows = ['base', 'instruct'].map((model) => ({ ...ours, model }));
   const [claim] = decompositionClaims;

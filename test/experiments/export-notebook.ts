@@ -1,4 +1,4 @@
-/** The notebooks of the repository, exported from made-up results. */
+/** The repository's notebooks, exported from made-up results. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -7,8 +7,8 @@ import type { Segment } from '../../lib/rollout/trajectory.js';
 import { SEQUENTIAL } from '../training/tiny.js';
 import { syntheticResults } from './synthetic.js';
 
-describe('rates of behaviour', () => {
-  it('are shares of the questions that can show it', () => {
+describe('behaviour rates', () => {
+  it('are shares of the questions that can show the behaviour', () => {
     const ours = matching(syntheticResults({ perTemplate: 4 }), { method: 'parallelsearch' });
     const answers = ours.map((answer) => ({ ...answer, behaviour: labelAnswer(answer) }));
     const { rows } = behaviourRates({ answers, provenance: {} }, { resamples: 20 });
@@ -20,7 +20,7 @@ describe('rates of behaviour', () => {
   });
 });
 
-it('cases are the first answers of a method that failed so', () => {
+it("cases are a method's first answers with a failure", () => {
   const segment = (kind: Segment['kind'], text: string): Segment => ({ kind, tokenIds: [], text });
   const lineOf = (method: string) =>
     scoredLine({ method, model: 'base', initSeed: 1, seed: 1 }, SEQUENTIAL, {

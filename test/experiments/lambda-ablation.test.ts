@@ -18,8 +18,8 @@ import { toRows, type Row } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
 
-describe('settings', () => {
-  it('are those of Table 4 and a control, with names that can be parsed', () => {
+describe('lambda settings', () => {
+  it('are those of Table 4 and a control, with parsable names', () => {
     for (const setting of lambdaSettings())
       expect(parseLambdas(lambdaName(setting))).toEqual(setting);
     expect(() => parseLambdas('parallelsearch')).toThrow(/parallelsearch/);
@@ -38,7 +38,7 @@ describe('settings', () => {
     });
   });
 
-  it('lie on two lines that cross at the paper’s', () => {
+  it('lie on two lines that cross at the paper’s setting', () => {
     const rows = lambdaSettings().map((setting) => ({ method: lambdaName(setting) }));
     const weights = onLines(rows).map(({ line, weight }) => `${line.slice(0, 8)} ${weight}`);
     expect(weights.toSorted()).toEqual(
@@ -79,14 +79,14 @@ describe('learningRows', () => {
     ...curve('never', 1, [0, 0, 1, 0, 0, 1]),
   ]);
 
-  it('counts the steps until nine in ten are decomposed, and all where they never are', () => {
+  it('counts the steps until nine in ten are decomposed, or all steps', () => {
     expect(matching(rows, { metric: 'steps_to_decompose' })).toMatchObject([
       { method: 'quick', value: 4.5, low: 4, high: 5, seeds: 2 },
       { method: 'never', value: 6, low: 6, high: 6, seeds: 1 },
     ]);
   });
 
-  it('averages the last steps, and turns and outcome over all', () => {
+  it('averages the last steps, and turns and outcome over all steps', () => {
     const [quick, never] = matching(rows, { metric: 'decomposed_at_end' });
     expect(quick.value).toBeCloseTo((4.2 / 6 + 3 / 5) / 2);
     expect(never.value).toBeCloseTo(2 / 6);
@@ -107,7 +107,7 @@ describe('figures', () => {
     [rows, contrasts] = [toRows(results.rows), toRows(results.contrasts)];
   });
 
-  it('name the setting, and have the figures of Table 4', () => {
+  it('name the setting and include the figures of Table 4', () => {
     const cell = { rewards: 'paper', benchmark: '2wikimultihopqa', subset: 'parallelizable' };
     const figures = matching(rows, { ...cell, setting: '(0.15, 0.35)', lambda_d: 0.15 });
     expect(Object.fromEntries(figures.map(({ metric, paper }) => [metric, paper]))).toEqual({
@@ -120,7 +120,7 @@ describe('figures', () => {
     expect(tradeOffChart(matching(rows, onParallel)).alt).toMatch(/with 4\.00 calls/);
   });
 
-  it('compare the paper’s setting with all others, twins, and each reward with neither', () => {
+  it('compare the paper’s setting with all others, twins, and each reward with none', () => {
     const calls = { ...onParallel, kind: 'difference', metric: 'model_calls' };
     expect(matching(contrasts, { ...calls, setting: '(0.15, 0.35)' })).toHaveLength(7);
     const [twin] = matching(contrasts, { ...calls, setting: '(0.5, 0.35)' });

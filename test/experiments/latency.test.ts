@@ -26,7 +26,7 @@ import { graphOf, questionOf } from '../data/questions.js';
 import { echoRetriever } from '../retrieval/passages.js';
 import { syntheticLatency } from './synthetic-latency.js';
 
-describe('the model of time', () => {
+describe('the model of latency', () => {
   const costs = { workMs: 2, delayMs: 10 };
 
   it.each([
@@ -39,11 +39,11 @@ describe('the model of time', () => {
     [4, 4, 18],
     [4, Infinity, 18],
     [0, 1, 0],
-  ])('gives %i requests with limit %i the time worked out by hand', (n, limit, expected) => {
+  ])('gives %i requests with limit %i the hand-computed time', (n, limit, expected) => {
     expect(requestsMs(n, { limit, ...costs })).toBe(expected);
   });
 
-  it('lies between all work with one wait and the sum of all, and falls with the limit', () => {
+  it('lies between all work with one wait and the total, and decreases with the limit', () => {
     const size = fc.integer({ min: 1, max: 12 });
     const cost = fc.integer({ min: 0, max: 50 });
     fc.assert(
@@ -57,7 +57,7 @@ describe('the model of time', () => {
     );
   });
 
-  it('splits the time of a set into requests, searches and waiting', () => {
+  it('splits the time of a set into requests, searches and waits', () => {
     const at = (method: Asking['method'], limit: Asking['limit']) =>
       predictTime({ method, limit, numQueries: 4 }, { callMs: 2, serviceMs: 1, delayMs: 50 });
     expect(at('in-turns', null)).toEqual({ callMs: 8, serviceMs: 4, waitingMs: 200, totalMs: 212 });
@@ -67,13 +67,13 @@ describe('the model of time', () => {
     expect(at('one-request', null)).toMatchObject({ callMs: 2, waitingMs: 50, totalMs: 56 });
   });
 
-  it('counts a model call for each turn and one for the answer', () => {
+  it('counts one model call per turn and one for the answer', () => {
     expect(modelCalls({ method: 'in-turns', numQueries: 3 })).toBe(4);
     expect(modelCalls({ method: 'one-turn', numQueries: 3 })).toBe(2);
   });
 });
 
-describe('measuring', () => {
+describe('measuring latency', () => {
   const sizes = { seeds: [1, 2], numQueries: [1, 2, 5], topK: 1, warmUps: 1 };
   const settings = { ...sizes, limits: [1, 2, 'unlimited'] as const };
   const queries = range(20).map((i) => `q${i}`);
@@ -94,7 +94,7 @@ describe('measuring', () => {
     }
   });
 
-  it('counts all work where nobody waits, and one request where there is one', async () => {
+  it('counts all work without waits, and one request if there is only one', async () => {
     let clockMs = 0;
     const busy = echoRetriever((batch) => void (clockMs += 3 + batch.length));
     vi.spyOn(performance, 'now').mockImplementation(() => clockMs);
@@ -104,7 +104,7 @@ describe('measuring', () => {
     }
   });
 
-  it('sends the same sub-queries in every way, drawn by the seed, and reports progress', async () => {
+  it('sends the same sub-queries in every mode, sampled by the seed, and reports progress', async () => {
     const fractions: number[] = [];
     const onProgress = (fraction: number) => fractions.push(fraction);
     const sent = async (seeds: number[]): Promise<string[]> => {
@@ -117,7 +117,7 @@ describe('measuring', () => {
     expect(fractions).toEqual([0.5, 1]);
     expect(await sent([1])).toEqual(first);
     expect(await sent([2])).not.toEqual(first);
-    // 2 repeats of 5 sub-queries, of which 1, 2 and 5 are sent in 5 ways
+    // 2 repeats of 5 sub-queries, of which 1, 2 and 5 are sent in 5 modes
     expect(first).toHaveLength(2 * 5 * (1 + 2 + 5));
     expect(new Set(first.slice(0, 40)).size).toBe(5);
   });
@@ -131,7 +131,7 @@ describe('measuring', () => {
     await expect(few).rejects.toThrow(RangeError);
   });
 
-  it('times single searches, without the warm-up', async () => {
+  it('times single searches without the warm-up', async () => {
     let clockMs = 0;
     let cost = 7;
     const retriever = echoRetriever(() => void (clockMs += cost++));
@@ -141,14 +141,14 @@ describe('measuring', () => {
     expect(samples).toEqual(range(4 * 5).map((i) => 7 + 5 + i));
   });
 
-  it('draws from the sub-queries of parallelizable test questions, each once', () => {
+  it('samples unique sub-queries of parallelizable test questions', () => {
     const test = (edges: Record<string, string[]>) => questionOf(graphOf(edges), { split: 'test' });
     const questions = [test({ b: [], a: [] }), test({ a: [], c: [] }), test({ d: [], e: ['d'] })];
     questions.push({ ...test({ f: [], g: [] }), split: 'train' });
     expect(independentQueries(questions)).toEqual(['a', 'b', 'c']);
   });
 
-  it('covers turns, one turn under each limit, and one request', () => {
+  it('covers separate turns, one turn with each limit, and one request', () => {
     expect(allAskings({ ...settings, numQueries: [3] }).map(askingTitle)).toEqual([
       'in turns',
       'one turn, 1 at a time',
@@ -161,10 +161,10 @@ describe('measuring', () => {
 
 const generation = { msPerCall: 100, source: 'a test' };
 
-describe('costs of a request', () => {
+describe('request costs', () => {
   const slow = { callMs: 2, serviceMs: 1, delayMs: 50 };
 
-  it('come from single sub-queries without delay, and not from what they predict', () => {
+  it('come from single sub-queries without delay, never from predicted measurements', () => {
     const latency = syntheticLatency();
     expect(requestCosts(latency, 'embedded')).toEqual({ callMs: 0.5, serviceMs: 1, delayMs: 0 });
     for (const measurement of latency.measurements)
@@ -178,11 +178,11 @@ describe('costs of a request', () => {
   });
 });
 
-describe('figures', () => {
+describe('latency figures', () => {
   const tidy = summariseLatency(syntheticLatency(), generation);
   const wall = matching(tidy.rows, { metric: 'wall_ms' });
 
-  it('have the median, the quartiles and the prediction of every setting', () => {
+  it('include median, quartiles and prediction of every setting', () => {
     expect(wall).toHaveLength(4 * 8 * 6);
     const set = { retriever: 'slow-50', method: 'one-turn', limit: 1, sub_queries: 3 };
     // limit 1: 3 * (2 + 1 + 50)
@@ -190,7 +190,7 @@ describe('figures', () => {
     expect(matching(wall, set)).toEqual([{ ...set, delay_ms: 50, metric: 'wall_ms', ...figures }]);
   });
 
-  it('compare with the same sub-queries in turns, repeat by repeat', () => {
+  it('compare with the same sub-queries in separate turns, repeat by repeat', () => {
     expect(tidy.contrasts).toHaveLength(4 * 8 * 5);
     const set = { retriever: 'slow-50', limit: 'unlimited', sub_queries: 8 };
     // (8 * 3 + 50) / (8 * 53); the factors of a repeat cancel out
@@ -202,7 +202,7 @@ describe('figures', () => {
     expect(WAITED_FOR_ONCE.holds(slowest)).toBe(true);
   });
 
-  it('say where the model puts the time', () => {
+  it('show how the model divides the time', () => {
     const set = { retriever: 'slow-50', asked: 'one turn, no limit', sub_queries: 4 };
     expect(matching(timeParts(syntheticLatency()), set)).toEqual([
       { ...set, part: 'waiting', value: 50, measured: 62 },
@@ -211,7 +211,7 @@ describe('figures', () => {
     ]);
   });
 
-  it('add whole questions only where the time of a model call is known', () => {
+  it('include whole questions only if the time of a model call is known', () => {
     const slow = { retriever: 'slow-50', sub_queries: 3, metric: 'question_ms' };
     // 4 calls and 3 * 53 ms; 2 calls and 3 * 3 + 50 ms
     const [first, second] = matching(tidy.rows, slow);
@@ -232,7 +232,7 @@ describe('figures', () => {
 
 const compiled = new URL('../../dist/experiments/latency/measuring.js', import.meta.url);
 
-it.skipIf(!existsSync(compiled))('serves BM25 in a process of its own (needs dist/)', async () => {
+it.skipIf(!existsSync(compiled))('BM25 is served in a separate process (needs dist/)', async () => {
   type Measuring = typeof import('../../lib/experiments/latency/measuring.js');
   const { startLatencyServer } = (await import(compiled.href)) as Measuring;
   const server = startLatencyServer();

@@ -1,13 +1,13 @@
 /**
- * Made-up answers of every run to a few questions of every kind, held against their real
- * graphs. They are never shown as results.
+ * Made-up answers of every run to a few questions of every kind, scored against their
+ * real graphs. Never shown as results.
  */
 import { graphDepth, graphQuestionType, type Question } from '../../lib/data/question.js';
 import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { matching } from '../../lib/evaluation/table.js';
 import { loadAnswers, stratifiedSample } from '../../lib/experiments/running/answers.js';
-import { baselines, baselinesTiming } from '../../lib/experiments/baselines.js';
+import { baselines, baselinesTiming } from '../../lib/experiments/baselines/experiment.js';
 import { lambdaAblation } from '../../lib/experiments/lambda-ablation.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
 import { runName, type PolicyRun } from '../../lib/training/policy-runs.js';
@@ -17,7 +17,7 @@ import { createRandom, type Random } from '../../lib/random.js';
 import { SKILL, writeRecords, writeTimes } from './synthetic.js';
 import { isDecomposed } from '../../lib/rewards/parallelsearch.js';
 
-/** How likely each is to ask for everything at once where it can. */
+/** How likely each method is to search in parallel where possible. */
 const AT_ONCE: Readonly<Record<string, number>> = {
   parallelsearch: 0.95,
   'search-r1-parallel-prompt': 0.4,
@@ -39,7 +39,7 @@ function searchesOf({ metadata }: Question, { method }: PolicyRun, random: Rando
 function madeUpAnswer(question: Question, run: PolicyRun): Measurement {
   const { graph = [], benchmark = '', type = '', wording } = question.metadata;
   const random = createRandom(`${question.id} ${runName(run)}`);
-  // Seeds search alike: times are those of the first, calls of all.
+  // Seeds search equally: times are the first seed's, calls are all seeds'.
   const ofSearches = createRandom(`${question.id} ${runName({ ...run, seed: 1 })}`);
   const searches = searchesOf(question, run, ofSearches);
   const [subset, turns] = [graphQuestionType(graph), searches.length];
@@ -64,9 +64,9 @@ function madeUpAnswer(question: Question, run: PolicyRun): Measurement {
 }
 
 /**
- * Writes answers of the main comparison, the baselines and the settings of the weights
- * to one of `oneOf` evaluated questions of every kind, and the times of some of them.
- * Returns how many of these questions count as `all`.
+ * Writes answers of the main comparison, the baselines and the lambda settings to one in
+ * `oneOf` evaluated questions of every kind, and the times of some. Returns how many of
+ * these questions count as `all`.
  */
 export async function writeMadeUpAnswers(folder: string, { oneOf = 12 } = {}): Promise<number> {
   const { questions } = await loadWorld();

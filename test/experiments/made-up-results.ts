@@ -45,7 +45,7 @@ export const emptyResult = (name: string): ExperimentResult => ({
   provenance: {},
 });
 
-/** Writes a result and the information of its page. */
+/** Writes a result and the description of its page. */
 export function writeReport(folder: string, title: string, result: ExperimentResult): void {
   const { name } = result;
   const info: ReportInfo = { name, title, description: '', figures: [] };

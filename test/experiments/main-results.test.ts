@@ -11,7 +11,7 @@ import type { Table } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticAnswers } from './synthetic.js';
 
-it('checks predictions by figures, and shows subsets of all questions and of many', async () => {
+it('checks predictions against figures, and shows subsets of all and of many questions', async () => {
   const folder = temporaryFolder();
   await writeSyntheticAnswers(folder, { perTemplate: 8 });
   const results = await mainResults.result!(folder, { resamples: 5 });

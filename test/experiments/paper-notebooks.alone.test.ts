@@ -1,4 +1,6 @@
-/** Notebooks in the real kernel on made-up results: one, all of them in the full run. */
+/**
+ * Notebooks in the real kernel on made-up results: one of them, or all in the full run.
+ */
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -19,8 +21,8 @@ import { writeSyntheticTraining } from './synthetic-training.js';
 import { cases, isFull, slow } from '../full.js';
 
 const folder = temporaryFolder();
-// Set before anything reads it, here and in the kernel: the made-up adapters of the
-// language model are nowhere else.
+// Set before anything reads it, here and in the kernel: the language model's made-up
+// adapters only exist there.
 const adapters = vi.hoisted(
   () =>
     (process.env.PARALLELSEARCH_ADAPTERS = `${process.env.TMPDIR ?? '/tmp'}/parallelsearch-adapters-${process.pid}`),
@@ -42,7 +44,7 @@ const NOTEBOOKS = isFull ? ALL : ['03-base-vs-instruct'];
 
 beforeAll(async () => {
   await writeMadeUpAnswers(answered, { oneOf: cases(60, 12) });
-  // The kernel finds the result up to date; with all resamples it takes half a minute.
+  // The kernel finds the result up to date; computing it takes half a minute.
   if (!isFull) return void (await ensureResult('base-vs-instruct', answered, { resamples: 50 }));
   await writeSyntheticLatency(answered);
   await writeSyntheticLambdaAblation(varied);
@@ -61,7 +63,7 @@ describe.each(NOTEBOOKS)('the notebook %s', (file) => {
   let html = '';
   let page = '';
 
-  it('is one page of charts and tables below 3 MB', async () => {
+  it('is one page of charts and tables under 3 MB', async () => {
     page = await exportNotebook(file, source, parameters);
     expect(statSync(page).size).toBeLessThan(3e6);
     html = readFileSync(page, 'utf8');
@@ -82,13 +84,13 @@ describe.each(NOTEBOOKS)('the notebook %s', (file) => {
   });
 
   it.skipIf(!chromiumPath || !isFull)(
-    'works for every reader (needs Chromium and test:full)',
+    'is accessible to every reader (needs Chromium and test:full)',
     async () => expect(await complaintsAboutReport(page)).toEqual([]),
     300_000,
   );
 });
 
-it('a result is kept while answers and code are the same', async () => {
+it('a result is kept while answers and code do not change', async () => {
   const { mtimeMs } = statSync(path.join(answered, 'base-vs-instruct.json'));
   await loadResult('base-vs-instruct', answered);
   expect(statSync(path.join(answered, 'base-vs-instruct.json')).mtimeMs).toBe(mtimeMs);

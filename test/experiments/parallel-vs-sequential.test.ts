@@ -15,7 +15,7 @@ await writeSyntheticAnswers(folder, { perTemplate: 8 });
 await writeSyntheticTiming(folder);
 const results = await parallelVsSequential.result!(folder, { resamples: 20 });
 
-it('counts the questions of each type, with those of Table 5', () => {
+it('counts the questions of each type next to those of Table 5', () => {
   const sizes = toRows(results.frames!.sizes);
   const counts = (benchmark: string) =>
     matching(sizes, { benchmark }).map(({ paper, here }) => [paper, here]);
@@ -29,7 +29,7 @@ it('counts the questions of each type, with those of Table 5', () => {
   ]);
 });
 
-it('has the paper’s +12.7, and our gain where every question counts once', () => {
+it('has the paper’s +12.7, and our gain with every question counted once', () => {
   const instruct = { subset: 'parallelizable', model: 'instruct' };
   const gains = matching(toRows(results.frames!.gains), instruct);
   const [mean] = matching(gains, { counts_once: 'data set', kind: 'difference' });
@@ -51,7 +51,7 @@ it('recomputes the costs of Table 3: 69.7 % of the calls, 89.6 % of the seconds'
   ]);
 });
 
-it('adds seconds with the paper’s', () => {
+it('adds seconds next to the paper’s', () => {
   const cell = { subset: 'parallelizable', method: 'parallelsearch', model: 'base' };
   const seconds = matching(toRows(results.rows), { ...cell, metric: 'seconds' });
   expect(matching(seconds, { benchmark: 'all' })[0].value).toBeCloseTo(0.02, 6);
@@ -60,7 +60,7 @@ it('adds seconds with the paper’s', () => {
 });
 
 describe('cumulative distributions', () => {
-  it('give the share of questions with at most so many calls, and skip other rows', () => {
+  it('give the share of questions with at most a given number of calls, and skip other rows', () => {
     const calls = [2, 2, 3, 5];
     const answers = calls.map((modelCalls, i) => result({ questionId: `q${i}`, modelCalls }));
     const measures = [{ metric: 'em', numerator: () => 1 }, ...distributionMeasures(answers)];
@@ -72,7 +72,7 @@ describe('cumulative distributions', () => {
     expect(points.map(({ metric }) => metric)).not.toContain('em');
   });
 
-  it('reach the largest in round steps, and few of them', () => {
+  it('reach the maximum in a few round steps', () => {
     expect(thresholds(3)).toEqual([0, 1, 2, 3]);
     expect(thresholds(0)).toEqual([0]);
     for (const largest of [16, 131, 1000, 123_456]) {

@@ -36,7 +36,7 @@ const ours = { edition: 'second', method: 'parallelsearch' };
 const em = { metric: 'em' };
 const decomposed = { metric: 'decomposition_ratio', subset: 'parallelizable' };
 
-it('every run answered the same fresh questions, and says where', () => {
+it('every run answered the same fresh questions, with provenance', () => {
   const asked = done.map(({ record }) =>
     record.value.measurements.map(({ questionId }) => questionId),
   );
@@ -62,7 +62,7 @@ it('gives means of the recorded answers', () => {
   expect(seed.value).toBeCloseTo(meanEm({ seed: 2 }), 5);
 });
 
-it('a method of which no step was kept answers as before RL', () => {
+it('a method without a kept step answers as before RL', () => {
   for (const run of matching(MULTI_HOP_TEST.runs, { method: 'search-r1' }))
     expect(answeringRun(run).method).toBe('untrained:search-r1');
   const [after, before] = ['search-r1', 'untrained:search-r1'].map(
@@ -71,7 +71,7 @@ it('a method of which no step was kept answers as before RL', () => {
   expect(after).toBe(before);
 });
 
-it('asks each run within the limits and with the prompt of its training', async () => {
+it('every run uses the limits and the prompt of its training', async () => {
   for (const run of matching(MULTI_HOP_TEST.runs, {
     ...ours,
     method: ['parallelsearch', 'search-r1'],
@@ -79,12 +79,12 @@ it('asks each run within the limits and with the prompt of its training', async 
     expect(freshRollout(run)).toEqual((await readTrainConfig(readerPath(run)))!.rollout);
 });
 
-it('names the adapter that `ask` uses', () => {
+it('the adapter is the one that `ask` uses', () => {
   const { adapter } = TRAINED_MODELS.get('smollm2-parallelsearch');
   expect(adapter).toBe(readerPath({ method: 'parallelsearch', seed: 2 }));
 });
 
-it('judges what was predicted by the recorded figures', () => {
+it('predictions are judged by the recorded figures', () => {
   expect(result.predictions!.map(({ holds }) => holds)).toEqual([
     false, // 33 % of answers right, not 35 %
     true, // exactly the lower end of Search-R1's interval
@@ -96,7 +96,7 @@ it('judges what was predicted by the recorded figures', () => {
 });
 
 it.each(['README.md', 'docs/real-models.md', 'reports/README.md'])(
-  '%s says these figures',
+  '%s has these figures',
   (file) => {
     const text = readFileSync(packagePath(...file.split('/')), 'utf8').replace(/\s+/g, ' ');
     const before = { ...ours, method: 'untrained:search-r1', ...em };
@@ -109,7 +109,7 @@ it.each(['README.md', 'docs/real-models.md', 'reports/README.md'])(
 describe('other benchmarks', async () => {
   const others = await requireResults<FreshRun, Answers<FreshRun>>(realModelOthers, none);
 
-  it('asks each run the same 50 questions of each', () => {
+  it('have the same 50 questions of each for every run', () => {
     for (const { record } of others) {
       const { measurements } = record.value;
       const sizes = rollup(
@@ -127,7 +127,7 @@ describe('other benchmarks', async () => {
     expect(new Set(asked).size).toBe(1);
   });
 
-  it('says what was predicted and found', () => {
+  it('list predictions and results', () => {
     const judged = result.frames!.otherPredictions as { holds: boolean }[];
     expect(judged.map(({ holds }) => holds)).toEqual([
       ...Array<boolean>(5).fill(true),

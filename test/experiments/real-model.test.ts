@@ -31,7 +31,7 @@ const root = temporaryFolder();
 const benchmarks = join(root, 'benchmarks');
 const NUM_PEOPLE = 200;
 
-/** Comparisons of invented people, in the layout of HotpotQA's FlashRAG folder. */
+/** Comparisons of invented people in the layout of FlashRAG's HotpotQA folder. */
 function writeBenchmark(name: string): void {
   const folder = join(benchmarks, name);
   mkdirSync(folder, { recursive: true });
@@ -56,7 +56,7 @@ function writeBenchmark(name: string): void {
 beforeAll(() => Object.keys(FOLDERS).forEach(writeBenchmark));
 
 describe('runs', () => {
-  it('train either method alike from the warmed-up model', () => {
+  it('train both methods with equal settings from the warmed-up model', () => {
     const [ours, searchR1] = TRAINED.map(realConfig);
     const own = { method: '', rewards: '', rollout: '' };
     expect({ ...ours, ...own }).toEqual({ ...searchR1, ...own });
@@ -64,7 +64,7 @@ describe('runs', () => {
     expect(realConfig(WARM_UP).model).toBe('models/smollm2-135m-instruct');
   });
 
-  it('answer as they are trained, without search or with other numbers of passages', () => {
+  it('answer as they were trained, without search, or with other numbers of passages', () => {
     expect(realRollout({ method: 'r1', seed: 1 }).maxSearchTurns).toBe(0);
     expect(realRollout(TRAINED[0])).toEqual(realConfig(TRAINED[0]).rollout);
     expect(BY_TOP_K.map((run) => realRollout(run).topK)).toEqual([1, 1, 5, 5, 10, 10]);
@@ -84,7 +84,7 @@ describe('runs', () => {
 });
 
 describe('questions', () => {
-  it('are split without overlap, with graphs for training, and sampled alike every time', async () => {
+  it('are split without overlap, with graphs for training, and sampled deterministically', async () => {
     const world = await loadRealWorld(benchmarks);
     expect(world.dev).toHaveLength(NUM_DEV);
     const dev = new Set(world.dev.map(({ id }) => id));
@@ -93,7 +93,7 @@ describe('questions', () => {
       expect([split, dev.has(id)]).toEqual(['train', false]);
       expect(graphQuestionType(metadata.graph!)).toBe('parallelizable');
     }
-    // 120 of HotpotQA and 2WikiMultiHopQA are asked, where there are 99.
+    // 120 questions of HotpotQA and 2WikiMultiHopQA are requested, but only 99 exist.
     expect(world.test).toHaveLength(6 * 40 + 2 * 99);
     expect((await loadRealWorld(benchmarks)).test).toEqual(world.test);
     const byTopK = askedQuestions(world, 5).map(({ metadata }) => metadata.benchmark);
@@ -103,7 +103,7 @@ describe('questions', () => {
     expect(passages.map(({ passage }) => passage.title)).toContain('musique Person 7');
   });
 
-  it('and the model are asked for by name where they are missing', () => {
+  it('and the model are named if missing', () => {
     const model = join(root, 'model');
     expect(missingInputs(model, benchmarks)).toMatch(/smollm2/);
     mkdirSync(model);
@@ -113,7 +113,7 @@ describe('questions', () => {
   });
 });
 
-it('keeps none of the benchmarks’ texts, and the same counts', () => {
+it('withoutTexts keeps no text of the benchmarks, but the same counts', () => {
   const searches = [['Ada Stone', 'Bo Reed'], ['ada stone']];
   const answered = result({ searches, answer: 'Ada Stone' });
   const kept = withoutTexts(answered);
@@ -122,7 +122,7 @@ it('keeps none of the benchmarks’ texts, and the same counts', () => {
   expect(withoutTexts(result({ answer: null })).answer).toBeNull();
 });
 
-it('reports figures over both multi-hop benchmarks, times, and other numbers of passages', () => {
+it('the result has figures over both multi-hop benchmarks, times, and other numbers of passages', () => {
   const instruct = matching(syntheticResults({ perTemplate: 3, warmUps: 1 }), {
     model: 'instruct',
   });
@@ -142,7 +142,7 @@ it('reports figures over both multi-hop benchmarks, times, and other numbers of 
   const topK = toRows(frames.firstTopK);
   expect(topK.map((row) => row.topK)).toEqual([1, 3, 10]);
   expect(new Set(topK.map(({ value }) => value)).size).toBe(1);
-  // Without a graph there is no figure of the evidence.
+  // Without a graph, there is no evidence metric.
   const rows = toRows(frames.first);
   const evidence = { metric: 'evidence_seen', method: 'search-r1', subset: 'all' };
   expect(matching(rows, { ...evidence, benchmark: 'nq' })).toEqual([]);

@@ -21,8 +21,8 @@ const ANSWER = { written: 2, subQueries: 0 };
 const SHORT: RolloutShape = [{ written: 4, subQueries: 1 }, ANSWER];
 const LONG: RolloutShape = [{ written: 10, subQueries: 3 }, ANSWER];
 
-describe('rollouts by hand', () => {
-  it('of one rollout: it reads, writes, searches, reads and answers', () => {
+describe('simulated rollouts, computed by hand', () => {
+  it('with one rollout: it reads, writes, searches, reads and answers', () => {
     // 5 of the prompt, 10 steps of 10, three sub-queries for two servers, 3 of the
     // request, 30 to read, 2 steps of 10.
     const expected = { readingMs: 35, decodingMs: 120, searchingMs: 43, idleMs: 0, totalMs: 198 };
@@ -47,7 +47,7 @@ describe('rollouts by hand', () => {
     expect(searchingMs).toBeCloseTo(43, 9);
   });
 
-  it('on two engines: one is idle while the other still writes, and searches are shared', () => {
+  it('with two engines: one is idle while the other still writes, and they share searches', () => {
     const two = { ...CLUSTER, replicas: 2 };
     // The second engine: 5, 100, search 43, 30, 20. The first: 5, 40, 23, 10, 20 = 98,
     // then idle until 105, then searches are under way.
@@ -56,7 +56,7 @@ describe('rollouts by hand', () => {
     expect(time.idleMs).toBeCloseTo((7 + 50) / 2, 9);
   });
 
-  it('in batches of as many as may be under way', () => {
+  it('in batches of the maximum number in flight', () => {
     const one = simulateRollouts([LONG], CLUSTER, 'turn by turn').totalMs;
     const single = { ...CLUSTER, inFlight: 1 };
     for (const schedule of SCHEDULES) {
@@ -76,7 +76,7 @@ const drawn = {
   schedule: fc.constantFrom(...SCHEDULES),
 };
 
-it('parts add up to the total, which is never less than the longest rollout takes alone', () => {
+it('parts add up to the total, which is at least the time of the longest rollout alone', () => {
   fc.assert(
     fc.property(fc.record(drawn), ({ rollouts, schedule, ...size }) => {
       const cluster = { ...CLUSTER, ...size };

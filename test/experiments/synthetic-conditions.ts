@@ -1,15 +1,16 @@
 /** Made-up answers under limits. */
 import { matching } from '../../lib/evaluation/table.js';
 import { FORCED_AFTER } from '../../lib/experiments/conditions/limits.js';
-import type { LimitedAnswer, LimitedRecord } from '../../lib/experiments/conditions/limits.js';
+import type { LimitedAnswer } from '../../lib/experiments/conditions/limits.js';
 import { conditions } from '../../lib/experiments/conditions/experiment.js';
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
+import type { Recorded } from '../../lib/experiments/running/records.js';
 
 /** Every answer is right, one turn per search, and forced answers are wrong. */
 export async function writeSyntheticConditions(folder: string): Promise<void> {
   const results = syntheticResults({ perTemplate: 14 });
-  await writeRecords(folder, conditions, (run: PolicyRun): LimitedRecord => {
+  await writeRecords(folder, conditions, (run: PolicyRun): Recorded<LimitedAnswer> => {
     const answers = matching(results, { ...run }).map((answer): LimitedAnswer => {
       const { turns, searches } = answer;
       const numQueries = searches.flat().length;

@@ -47,7 +47,7 @@ function writeAdapter(run: RealRun): void {
   writeFileSync(join(folder, 'dev.jsonl'), formatLines(dev));
 }
 
-/** @throws Error where adapters would be written into the project */
+/** @throws Error if adapters would be written into the project */
 export async function writeSyntheticRealModel(folder: string): Promise<void> {
   if (ADAPTERS === packagePath('data', 'real-model'))
     throw new Error('Expected PARALLELSEARCH_ADAPTERS to name a folder for made-up adapters.');

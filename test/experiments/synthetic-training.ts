@@ -1,11 +1,12 @@
 /** Made-up answers of policies trained from other models, or with other rewards. */
 import { matching } from '../../lib/evaluation/table.js';
-import type { Stage, StageRecord } from '../../lib/experiments/running/fresh-test.js';
+import type { Stage } from '../../lib/experiments/training/training-test.js';
 import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/training/tests.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
+import type { Recorded } from '../../lib/experiments/running/records.js';
 
-/** What a stage answers in place of the made-up answer. */
+/** What a stage answers instead of the made-up answer. */
 type Change = (stage: Stage, answer: Measurement & { subset: string }) => Partial<Measurement>;
 
 /**
@@ -20,8 +21,8 @@ const fromHasty: Change = ({ run: { method }, step }) => {
 };
 
 /**
- * All answers are right, but for those of ParallelSearch to hybrid questions where RL has
- * none of them and no demonstration shows them at once, or where r_d is left out.
+ * All answers are right, except ParallelSearch's to hybrid questions if RL has none and
+ * no demonstration searches both chains in parallel, or if r_d is left out.
  */
 const onHybrids: Change = ({ run }, { subset }) => {
   const { method, model, hybridShare, lambdas } = run;
@@ -29,17 +30,17 @@ const onHybrids: Change = ({ run }, { subset }) => {
   return { em: method === 'parallelsearch' && isUnused && subset === 'hybrid' ? 0 : 1 };
 };
 
-/** All answers are right, but for those of Search-R1 with r_s. */
+/** All answers are right, except Search-R1's with r_s. */
 const byReward: Change = ({ run: { method, lambdas } }) => ({
   em: method === 'search-r1' && lambdas ? 0 : 1,
 });
 
-/** Answers with one passage are wrong, but for those of the main comparison's runs. */
+/** Answers with one passage are wrong, except those of the main comparison's runs. */
 const byPassages: Change = ({ run: { nearMisses }, topK }) => ({
   em: nearMisses && topK === 1 ? 0 : 1,
 });
 
-/** All answers are right, but for those where information is cut raw. */
+/** All answers are right, except with raw-cut information. */
 const byCut: Change = ({ run: { halvedBy } }) => ({ em: halvedBy === 'raw' ? 0 : 1 });
 
 export async function writeSyntheticTraining(folder: string): Promise<void> {
@@ -53,7 +54,7 @@ export async function writeSyntheticTraining(folder: string): Promise<void> {
     'information-cut': byCut,
   };
   for (const { name, experiment } of TRAINING_TESTS)
-    await writeRecords(folder, experiment, (stage: Stage): StageRecord => {
+    await writeRecords(folder, experiment, (stage: Stage): Recorded => {
       const change = changes[name] ?? byPassages;
       const { method, initSeed, seed } = stage.run;
       const answers = matching(results, { method, initSeed, seed });

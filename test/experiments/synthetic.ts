@@ -47,11 +47,11 @@ export const SKILL: Readonly<Record<string, number>> = {
   'search-r1-parallel-prompt': 0.62,
   parallelsearch: 0.7,
 };
-/** Those with two RL seeds; the others have one. */
+/** Methods with two RL seeds; the others have one. */
 const SEEDED = ['search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
 const MODELS = ['base', 'instruct'] as const;
 
-/** A plain result, for tests which set the few fields that they are about. */
+/** A plain result, for tests that set only the fields they are about. */
 export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
   return {
     questionId: 'q0',
@@ -128,13 +128,14 @@ export function syntheticCurves({ steps = 80, seeds = 3 } = {}): CurvePoint[] {
   }));
 }
 
-/** Where synthetic results say that they come from. */
+/** Provenance of synthetic results. */
 const MADE_UP = { commit: '<0000000>', backend: 'a made-up backend', hardware: 'none' };
 export const SYNTHETIC = { ...MADE_UP, seconds: 61 };
 
 /**
  * Writes results of an experiment's jobs into a folder of records, under the keys and
- * hashes that its reports look for.
+ * hashes that its reports read.
+ *
  * @param valueOf a job's result
  */
 export async function writeRecords<Input>(
@@ -159,7 +160,7 @@ export async function writeSyntheticAnswers(
   }));
 }
 
-/** Made-up times of answers: a call of the model takes 10 ms. */
+/** Made-up times of answers: a model call takes 10 ms. */
 export const writeTimes = (
   folder: string,
   experiment: Experiment,

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticTiming } from './synthetic.js';
 
 describe('timeAnswers', () => {
-  it('lets every policy answer every question alone, in turn, and times each answer', async () => {
+  it('times every answer of every policy alone, in turn', async () => {
     await useBackend('auto');
     const { questions, retriever } = await loadWorld();
     const sample = timedQuestions(questions).slice(0, 2);
@@ -52,7 +52,7 @@ describe('timeAnswers', () => {
 });
 
 describe('timing', () => {
-  it('times both methods against each other, one job at a time', async () => {
+  it('times both methods in pairs, one job at a time', async () => {
     const computation = timing.computation!;
     expect((await computation.jobs()).map(({ key }) => key)).toEqual(
       [1, 2, 3].flatMap((initSeed) => [`timing/base-${initSeed}`, `timing/instruct-${initSeed}`]),
@@ -60,7 +60,7 @@ describe('timing', () => {
     expect(computation.processes).toBe(1);
   });
 
-  it('gives seconds with intervals, and their ratio', async () => {
+  it('gives seconds with intervals and their ratio', async () => {
     const folder = temporaryFolder();
     await writeSyntheticTiming(folder);
     const timed = (await loadTiming(folder))!;
@@ -70,14 +70,14 @@ describe('timing', () => {
     const { rows, contrasts, provenance } = tidy;
     expect(provenance.timing).toBe(timed.provenance);
     const cell = { benchmark: 'hotpotqa', subset: 'parallelizable', model: 'base' };
-    // One search and the answer, however many entities are compared.
+    // One search and the answer for any number of entities.
     const ours = matching(rows, { ...cell, method: 'parallelsearch', metric: 'seconds' });
     expect(ours).toMatchObject([{ value: 0.02, low: 0.02, high: 0.02 }]);
     const [ratio] = matching(contrasts, { ...cell, against: 'search-r1', kind: 'ratio' });
     expect(ratio.high).toBeLessThan(0.7);
   });
 
-  it('takes the time of a model call from ParallelSearch’s answers', () => {
+  it('derives the time of a model call from ParallelSearch’s answers', () => {
     const answer = (method: string, modelCalls: number, seconds: number) => {
       return { ...result({ method, modelCalls }), seconds };
     };

@@ -12,10 +12,10 @@ import { temporaryFolder } from '../folder.js';
 import { cases } from '../full.js';
 import { writeSyntheticTopK } from './synthetic-top-k.js';
 
-describe('answers', () => {
+describe('answers by top-k', () => {
   let world: World;
   let sample: Question[];
-  /** What answers the sample, and some other passages: encoding all takes long. */
+  /** The evidence of the sample and some other passages: encoding all takes too long. */
   let few: World;
   beforeAll(async () => {
     await useBackend('wasm');
@@ -28,7 +28,7 @@ describe('answers', () => {
     few = { ...world, passages, questions };
   });
 
-  it('are given to questions of every benchmark, with what was retrieved', async () => {
+  it('cover questions of every benchmark, with what was retrieved', async () => {
     expect(new Set(sample.map(({ id }) => id)).size).toBe(sample.length);
     const benchmarks = new Set(sample.map(({ metadata }) => metadata.benchmark));
     expect(benchmarks).toEqual(new Set([...Object.keys(BENCHMARK_TITLES), MANY]));
@@ -53,7 +53,7 @@ describe('answers', () => {
     }
   });
 
-  it('have a recall for each retriever that never falls with k', async () => {
+  it('have a recall per retriever that never decreases with k', async () => {
     const recall = await measureRecall({ world: few });
     for (const retriever of TOP_K.retrievers) {
       const shares = matching(recall, { retriever }).map(({ hitRate }) => hitRate);
@@ -78,14 +78,14 @@ describe('answers', () => {
   });
 });
 
-it('has a job for each run and setting, with a hash for each setting', async () => {
+it('top-k has a job for each run and setting, with a hash per setting', async () => {
   const jobs = await topK.computation!.jobs();
   expect(new Set(jobs.map(({ key }) => key)).size).toBe(1 + 3 * 2 * (3 * 4 + 4));
   const runJobs = jobs.filter(({ key }) => key.startsWith('top-k/instruct-2-search-r1-seed1-'));
   expect(new Set(runJobs.map(({ hash }) => hash)).size).toBe(3 * 4);
 });
 
-describe('figures', () => {
+describe('top-k figures', () => {
   let rows: Row[];
   let contrasts: Row[];
   beforeAll(async () => {
@@ -96,7 +96,7 @@ describe('figures', () => {
     expect(toRows(results.frames!.recall)).toHaveLength(3 * 4);
   });
 
-  it('name method, retriever and passages, here and in training', () => {
+  it('name method, retriever and passages, in evaluation and in training', () => {
     for (const { method, retriever, k, trained_k } of [...rows, ...contrasts]) {
       expect(['parallelsearch', 'search-r1']).toContain(method);
       expect([1, 3, 5, 10]).toContain(k);
@@ -104,7 +104,7 @@ describe('figures', () => {
     }
   });
 
-  it('compare with one passage, with BM25, with the other training and the other method', () => {
+  it('compare with one passage, with BM25, with the other training and with the other method', () => {
     const ours = { method: 'parallelsearch', benchmark: 'all', subset: 'all', metric: 'em' };
     const ten = { ...ours, k: 10, trained_k: 3 };
     const more = { ...ten, against: 'parallelsearch', against_k: 1 };
@@ -118,7 +118,7 @@ describe('figures', () => {
     expect(matching(contrasts, { ...ten, against_trained_k: 1 })).toHaveLength(1);
   });
 
-  it('count passages shown and left out', () => {
+  it('count shown and omitted passages', () => {
     const atTen = matching(rows, { benchmark: 'all', subset: 'all', k: 10 });
     for (const [metric, value] of Object.entries({ passages_shown: 3, passages_left_out: 0.7 })) {
       const figures = matching(atTen, { metric });

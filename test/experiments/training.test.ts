@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import { isDrawn } from '../../lib/experiments/running/fresh-test.js';
-import { NEAR_MISSES } from '../../lib/experiments/running/near-misses.js';
+import { NEAR_MISSES } from '../../lib/experiments/training/near-misses.js';
 import {
   readPredictions,
   type ConditionPrediction,
@@ -17,8 +17,14 @@ import {
   listTestRuns,
   loadTrainingTest,
 } from '../../lib/experiments/training/training-test.js';
-import { HABIT, HABIT_STEPS, PAIRED, PASSAGES } from '../../lib/experiments/training/tests.js';
-import { REWARDS, TRAINING_TESTS } from '../../lib/experiments/training/tests.js';
+import {
+  HABIT,
+  HABIT_STEPS,
+  PAIRED,
+  PASSAGES,
+  REWARDS,
+  TRAINING_TESTS,
+} from '../../lib/experiments/training/tests.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { trainerSettings } from '../../lib/training/config.js';
 import { trainConfigForRun } from '../../lib/training/policy-runs.js';
@@ -26,7 +32,7 @@ import { temporaryFolder } from '../folder.js';
 import { writeSyntheticTraining } from './synthetic-training.js';
 
 describe('runs', () => {
-  it('differ from Search-R1’s in nothing but the method', () => {
+  it('only differ from Search-R1’s in the method', () => {
     for (const runs of [HABIT, PAIRED, PASSAGES].map(listTestRuns))
       for (const { lambdas: _, ...run } of matching(runs, { method: 'parallelsearch' })) {
         const theirs = { ...run, method: 'search-r1' };
@@ -36,7 +42,7 @@ describe('runs', () => {
       }
   });
 
-  it('have a fifth of hybrids in RL where the model has not been shown them at once', () => {
+  it('have a fifth of hybrid questions in RL, unless the model learned to answer them before', () => {
     for (const run of listTestRuns(PAIRED).filter(({ steps }) => steps)) {
       const { mix } = trainerSettings(trainConfigForRun(run));
       const shares = [mix.singleHop, mix.sequential, mix.hybrid ?? 0, ...mix.comparisons];
@@ -52,7 +58,7 @@ describe('runs', () => {
     }
   });
 
-  it('with another reward differ from their method’s in its weights alone', () => {
+  it('with another reward only differ from their method’s in reward weights', () => {
     const weights = listTestRuns(REWARDS).map((run) => {
       const { rewards, ...config } = trainConfigForRun(run);
       const { rewards: _, ...method } = trainConfigForRun({ ...run, lambdas: undefined });
@@ -63,7 +69,7 @@ describe('runs', () => {
     expect(names).toBe('parallelsearch  ; parallelsearch 0.15 0; search-r1  ; search-r1 0 0.35');
   });
 
-  it('among near misses draw the passages of each step, with room for later turns', () => {
+  it('among near misses vary the passages per step, and reserve room for later turns', () => {
     const ks = Object.keys(NEAR_MISSES.recall).map(Number);
     for (const run of matching(listTestRuns(PASSAGES), { nearMisses: true })) {
       const { grpo, rollout } = trainConfigForRun(run);
@@ -120,7 +126,7 @@ describe('results', () => {
     ]);
   });
 
-  it('compare rewards under the name of each', () => {
+  it('compare rewards by name', () => {
     const cell = { ...everything, against: 'search-r1', kind: 'difference', metric: 'em' };
     const found = matching(contrasts, { ...cell, test: 'which-reward', step: 200 });
     expect(found.map(({ method, value }) => [method, value])).toEqual([
@@ -130,7 +136,7 @@ describe('results', () => {
     ]);
   });
 
-  it('compare numbers of passages, of the methods and of each', () => {
+  it('compare numbers of passages, of both methods and of each', () => {
     const shown = { ...everything, test: 'passages', training: 'near_misses', metric: 'em' };
     const k = { k: 10, against_k: 1, kind: 'difference' };
     const more = matching(contrasts, { ...shown, ...k });
@@ -159,7 +165,7 @@ describe('results', () => {
     expect(matching(rows, gaveUp).map(({ value }) => value)).toEqual([1, 1, 0]);
   });
 
-  it('have the means of each training', () => {
+  it('include the means of each training', () => {
     const cell = { test: 'habit', initial_model: 'hasty-2', step: 50, metric: 'evidence_seen' };
     expect(matching(trainings, cell).map(({ method, value }) => [method, value])).toEqual([
       ['parallelsearch', 1],
@@ -167,7 +173,7 @@ describe('results', () => {
     ]);
   });
 
-  it('judge every prediction about training, each by the first test that can', () => {
+  it('judge every prediction about training by the first applicable test', () => {
     const isAboutLimits = ({ figure }: ConditionPrediction): boolean => 'limit' in figure;
     const predicted = readPredictions().filter((one) => !isAboutLimits(one));
     expect(conditions.map(({ id }) => id).sort()).toEqual(predicted.map(({ id }) => id).sort());
@@ -178,14 +184,14 @@ describe('results', () => {
     expect(find('reward-100-many')).toMatchObject({ test: 'which-reward', found: 'fewer' });
   });
 
-  it('are in a finding that says only what has been judged', () => {
+  it('are in a finding that only states judged results', () => {
     expect(describeFinding([])).toBe('');
     expect(describeFinding(conditions)).toMatch(
       /^On hybrid questions .* 100 points worse with none of them .* makes Search-R1 100 points worse/,
     );
   });
 
-  it('are missing while a run is', async () => {
+  it('are missing while a run is missing', async () => {
     const untrained = { method: 'otc', model: 'paired', initSeed: 3, seed: 1 } as const;
     const group = { training: 'x', step: 0, stages: [{ run: untrained, step: 0 }] };
     const test = { ...HABIT, groups: () => [group] };

@@ -1,4 +1,4 @@
-/** Trajectories to read, by a policy that says what a script says. */
+/** Recorded trajectories of a scripted policy. */
 import { cross } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createPassages } from '../../lib/data/question.js';
@@ -37,7 +37,7 @@ const answers = (run = RUN): Promise<TrajectoryLine[]> =>
   });
 
 describe('scoredLine', () => {
-  it('keeps the order of the questions, with every token, passage and part of the reward', async () => {
+  it('keeps the order of the questions, with every token, passage and reward component', async () => {
     const [wrong, right] = await answers();
     expect([wrong, right].map(({ questionId }) => questionId)).toEqual([chain.id, comparison.id]);
     const type = { questionType: 'parallelizable', subQuestionRecall: 1 };
@@ -75,7 +75,7 @@ describe('scoredLine', () => {
 describe('loadTrajectories', () => {
   const folder = temporaryFolder();
 
-  it('gives the trajectories of all runs question by question, each run under its own name', async () => {
+  it('gives the trajectories of all runs by question, with each run’s name', async () => {
     const ofRuns = new Map<string, TrajectoryLine[]>();
     for (const run of TRAJECTORY_RUNS) ofRuns.set(policyTitle(run), await answers(run));
     await writeRecords(folder, trajectories, (run: PolicyRun) => {

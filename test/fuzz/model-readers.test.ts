@@ -136,7 +136,7 @@ tryReaders({
       withFile('checkpoint/3/state.json', bytes, async () => {
         const found = await resumeCheckpoint(inFolder('checkpoint'), 'h', { log: () => undefined });
         if (found) disposeWeights(found.trainable);
-        // A checkpoint is the same only with the same values.
+        // Checkpoints are equal only if their values are.
         expect(parsed(bytes)).toEqual(state);
       }),
   },

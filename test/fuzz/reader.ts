@@ -1,4 +1,4 @@
-/** Fuzz tests for readers of outside files. */
+/** Fuzz tests for readers of external files. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
@@ -7,26 +7,26 @@ import { cases, isFull } from '../full.js';
 
 export interface Reader {
   inputs: fc.Arbitrary<Buffer>;
-  /** @throws Error saying what was expected */
+  /** @throws Error that explains what was expected */
   read: (bytes: Buffer) => unknown;
 }
 
 /** Inputs per test file, shared by its readers. */
 const NUM_INPUTS = cases(500, 50_000);
 /**
- * A reader that takes longer hangs. CPU time counts, so that other processes do not slow
- * a reader down.
+ * A reader that takes longer hangs. CPU time is measured, so that other processes do not
+ * slow a reader down.
  */
 const LONGEST_WORK_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 
 export const parsed = (bytes: Buffer): unknown => JSON.parse(bytes.toString());
 
-/** Node's errors for too large texts or arrays, which look like a reader's own. */
+/** Node's errors for overlong texts or arrays, which look like a reader's own. */
 const TOO_LARGE =
   /^Invalid (typed )?array|^Array buffer|^Invalid string|Cannot create a string longer/;
 
-/** Whether a reader meant an error. */
+/** Whether a reader threw the error deliberately. */
 function isMeant(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof ReferenceError)
     return false;
@@ -44,7 +44,9 @@ async function acceptsOrExplains(read: Reader['read'], bytes: Buffer): Promise<v
   expect((user + system) / 1000).toBeLessThan(LONGEST_WORK_MS);
 }
 
-/** A test per reader: it accepts an input or says what it expected; it never hangs. */
+/**
+ * One test per reader: it accepts an input or explains what it expected, and never hangs.
+ */
 export function tryReaders(readers: Readonly<Record<string, Reader>>): void {
   const numRuns = Math.ceil(NUM_INPUTS / Object.keys(readers).length);
   describe.each(Object.entries(readers))('the reader of %s', (name, { inputs, read }) => {
@@ -52,7 +54,7 @@ export function tryReaders(readers: Readonly<Record<string, Reader>>): void {
     const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as string[]) : [];
 
     it(
-      'accepts an input or says what it expected',
+      'accepts an input or explains what it expected',
       async () => {
         const examples = earlier.map((base64): [Buffer] => [Buffer.from(base64, 'base64')]);
         const options = { numRuns, examples, ...(isFull ? {} : { seed: 1 }) };

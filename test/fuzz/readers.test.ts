@@ -1,7 +1,7 @@
 /**
- * Readers of outside files on nearly valid inputs: they accept them or say what they
- * expected. Earlier failures are in test/fixtures/fuzz and tried first; a full run adds
- * what it finds. Readers of models and indexes are in model-readers.test.ts.
+ * Readers of external files on nearly valid inputs: they accept them or explain what they
+ * expected. Earlier failures in test/fixtures/fuzz are tried first; a full run adds new
+ * ones. Readers of models and indexes are in model-readers.test.ts.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

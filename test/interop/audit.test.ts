@@ -1,5 +1,5 @@
 /**
- * The audit: for each format a clean file, and for each check a file made to break it, at
+ * The audit: a correct file of each format, and for each check a file that fails it, in
  * row 2 and a known turn.
  */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ async function encode(text: string): Promise<number[]> {
     );
 }
 
-/** What the policy and the tool wrote, turn by turn. */
+/** Texts of the policy and the tool, turn by turn. */
 const PROMPT = '<|im_start|>user\nWho was born first?<|im_end|>\n<|im_start|>assistant\n';
 const GENERATIONS = [
   '<think> both </think><tool_call>Ada</tool_call><|im_end|>',
@@ -137,7 +137,7 @@ const traceRow = ({ prompt, parts }: Tokens) => {
 
 const LAYOUTS = { trl: trlRow, verl: verlRow, 'legacy verifiers': stepsRow, verifiers: traceRow };
 
-/** As this library records it. */
+/** As recorded by this library. */
 const ownRow = ({ prompt, parts }: Tokens) => ({
   segments: [prompt, ...parts].map((tokenIds, i) => ({
     kind: i === 0 ? 'prompt' : i % 2 === 1 ? 'policy' : 'information',
@@ -150,7 +150,7 @@ const ownRow = ({ prompt, parts }: Tokens) => ({
 const audit = (row: unknown, auditModel: AuditModel | undefined = model) =>
   readTokenRows(JSON.parse(JSON.stringify(row))).map((one) => auditRow(one, auditModel))[0];
 
-/** A row breaks a check at a turn, and no other check. */
+/** A row fails one check at a turn, and no other. */
 const expectOnly = (
   check: AuditCheck,
   turn: number,
@@ -160,22 +160,22 @@ const expectOnly = (
   const faults = Object.values(audit(row, auditModel)).filter((outcome) => outcome);
   expect(faults).toMatchObject([{ check, turn }]);
 };
-/** A row breaks a check at a turn, and maybe others. */
+/** A row fails a check at a turn, and maybe others. */
 const expectFault = (check: AuditCheck, turn: number, row: unknown): void =>
   expect(audit(row)[check]).toMatchObject({ check, turn });
-/** A row that a change broke. */
+/** A row broken by a change. */
 const broken = <T>(row: T, change: (row: T) => unknown): T => {
   change(row);
   return row;
 };
 
-describe('a clean row', () => {
+describe('a correct row', () => {
   it.each(Object.entries(LAYOUTS))('of %s passes every check', async (_, layout) => {
     const outcomes = audit(layout(await tokens()));
     for (const check of AUDIT_CHECKS) expect(outcomes[check], check).toBeNull();
   });
 
-  it('of this library passes every check that it allows', async () => {
+  it('of this library passes every applicable check', async () => {
     await useBackend('wasm');
     const { trajectories, tokenizer } = await rollOutTiny();
     expect(trajectories.some(({ searchTurns }) => searchTurns.length > 0)).toBe(true);
@@ -189,7 +189,7 @@ describe('a clean row', () => {
     }
   });
 
-  it('passes with answers cut before the end of the turn, and with a trained end of turn', async () => {
+  it('passes if answers are cut before the end of the turn, and with a trained end of turn', async () => {
     const [first, ...rest] = RESULTS;
     const cut = await tokens([`<|im_end|>${first}`, ...rest]);
     cut.parts[0].pop();
@@ -197,7 +197,7 @@ describe('a clean row', () => {
   });
 });
 
-describe('a fault in turn 2 of 3 is named', () => {
+describe('an error in turn 2 of 3 is found', () => {
   type Row = Record<string, number[]>;
   /** Rows of a prompt and a response, by the names of their fields. */
   const flat = {
@@ -295,7 +295,7 @@ describe('mask_length', () => {
 });
 
 describe('prefix', () => {
-  it('finds the turn whose context lacks the thoughts of the turn before', async () => {
+  it("finds the turn whose context lacks the previous turn's thoughts", async () => {
     const all = await tokens();
     const steps = stepsRow(all);
     const stripped = await encode(GENERATIONS[1].replace(/<think>.*<\/think>/, ''));
@@ -305,14 +305,14 @@ describe('prefix', () => {
     expectFault('prefix', 3, steps);
   });
 
-  it('finds the fork that such a context leaves in a trace of verifiers', async () => {
+  it('finds a fork in a verifiers trace', async () => {
     const trace = traceRow(await tokens()).traces[0];
     const nodes = [
       ...trace.nodes,
       { ...trace.nodes[5], parent: 2, token_ids: [5, 6], mask: [false, true], logprobs: [-1] },
     ];
     expectFault('prefix', 2, { traces: [{ nodes }] });
-    // Another agent, on purpose.
+    // A subagent, on purpose.
     const call = { semantic_parents: [{ node: 2, type: 'subagent_call' }] };
     const linked = nodes.with(-1, { ...nodes.at(-1)!, ...call });
     expect(audit({ traces: [{ nodes: linked }] }).prefix).toBeNull();
@@ -362,20 +362,20 @@ describe('prefix', () => {
 
 describe('separators', () => {
   it.each(Object.entries(LAYOUTS))(
-    'finds the line break that is lost after the end of turn 2: %s',
+    'finds a line break lost after the end of turn 2: %s',
     async (_, layout) => {
       expectOnly('separators', 2, layout(await tokens([RESULTS[0], RESULTS[1].slice(1)])));
     },
   );
 
-  it('finds a lost start of the next answer, and lost separators altogether', async () => {
+  it('finds a missing start of the next answer, and missing separators', async () => {
     const noStart = await tokens([RESULTS[0].replace('<|im_start|>assistant\n', ''), RESULTS[1]]);
     expectOnly('separators', 1, trlRow(noStart));
     const none = await tokens([RESULTS[0], '<tool_response>1904</tool_response>']);
     expectOnly('separators', 2, trlRow(none));
   });
 
-  it('has nothing to say about searches in tags, or without a template', async () => {
+  it('is skipped for searches in tags, or without a template', async () => {
     const raw = await tokens(RESULTS.map(() => '\n\n<information>1904</information>\n\n'));
     expect(audit(trlRow(raw)).separators).toBeUndefined();
     const row = trlRow(await tokens());
@@ -385,7 +385,7 @@ describe('separators', () => {
 });
 
 describe('information', () => {
-  it('finds a trained result, and its turn with --model', async () => {
+  it('finds a trained result, with its turn if a model is given', async () => {
     const all = await tokens();
     const row = trlRow(all);
     const start = all.parts.slice(0, 3).flat().length;
@@ -403,7 +403,7 @@ describe('information', () => {
     expect(auditRow(readTokenRows({ ...row, segments })[0]).information).toBeNull();
   });
 
-  it('finds a result in tags that is trained, but not one that the policy made up', async () => {
+  it('finds a trained result in tags, but ignores one invented by the policy', async () => {
     const raw = await tokens(RESULTS.map(() => '\n\n<information>1904</information>\n\n'));
     raw.parts[0] = await encode('<search> a </search>');
     const row = trlRow(raw);
@@ -415,7 +415,7 @@ describe('information', () => {
     expect(audit(trlRow(raw)).information).toBeNull();
   });
 
-  it('finds trained tokens of a prompt and of a tool message', async () => {
+  it('finds trained tokens in a prompt and in a tool message', async () => {
     const trace = traceRow(await tokens());
     trace.traces[0].nodes[2].mask.fill(true);
     expectFault('information', 1, trace);
@@ -449,7 +449,7 @@ describe('log_probs', () => {
     expectOnly('log_probs', 2, trace);
   });
 
-  it('finds too few log-probs, none in one turn, and weights that are not finite', async () => {
+  it('finds missing log-probs, and non-finite weights', async () => {
     const row = verlRow(await tokens());
     expectOnly('log_probs', 1, { ...row, rollout_is_weights: row.responses.map(() => 'Infinity') });
     for (const rollout_is_weights of [row.responses.map(() => 1), [1], 1])
@@ -465,7 +465,7 @@ describe('log_probs', () => {
 });
 
 describe('token_ids', () => {
-  it('finds ids outside of the vocabulary, and ids that are not those of the text', async () => {
+  it('finds ids outside the vocabulary, and ids that do not match the text', async () => {
     const row = trlRow(await tokens());
     const outside = [...row.completion_ids.slice(1), 1e6];
     expectFault('token_ids', 3, { ...row, completion_ids: outside });
@@ -483,13 +483,13 @@ describe('a row that cannot be audited', () => {
     [{ prompt_ids: [1], completion_ids: 'no' }, 'JSON'],
     [{ prompts: [1], responses: [2] }, 'response_mask'],
     [7, 'object'],
-  ])('%o is refused: %s', (row, reason) => {
+  ])('%o is rejected: %s', (row, reason) => {
     expect(() => readTokenRows(row)).toThrow(reason);
   });
 });
 
 describe.skipIf(!isBuilt)('audit FILE (needs dist/)', () => {
-  it('names the first row and turn that breaks, with the remedy, and exits with 1', async () => {
+  it('reports the first incorrect row and turn with a remedy, and exits with 1', async () => {
     const folder = path.join(root, 'chatml');
     cpSync(CHATML, folder, { recursive: true });
     writeFileSync(path.join(folder, 'config.json'), '{}');
@@ -525,7 +525,7 @@ describe.skipIf(!isBuilt)('audit FILE (needs dist/)', () => {
       }),
     );
 
-    // As the exported train.py logs them.
+    // As logged by the exported train.py.
     const logged = [clean, broken].map((row) => ({
       prompt: 'p',
       tokens: JSON.stringify(trlRow(row)),
@@ -556,7 +556,7 @@ describe.skipIf(!isBuilt)('audit FILE (needs dist/)', () => {
     expect(without.stdout).toMatch(/separators +not checked: needs --model/);
   });
 
-  it('--score finds equal log-probs of the same weights, and others of another temperature', async () => {
+  it('--score finds equal log-probs for the same weights, and different ones at another temperature', async () => {
     const { model: folder } = await writeTinyWorld(path.join(root));
     const { trajectories } = await rollOutTiny();
     const file = path.join(root, 'trajectories.jsonl');

@@ -1,4 +1,4 @@
-/** Rewards and rollouts in Python are equal to this library's. */
+/** Rewards and rollouts in Python equal this library's. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -53,7 +53,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
       expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
         `${numDrawn} of ${numDrawn} rewards are equal bit by bit.\n`,
       );
-      // The rollouts depend on the preset only in how its method searches.
+      // The preset only changes how the method of the rollouts searches.
       if (isFull || preset === 'paper')
         expect(await runPython(python!, ['tests/test_rollout.py'], folder)).toBe(
           '300 of 300 rollouts are equal token by token.\n',
@@ -75,7 +75,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     },
   );
 
-  it('accepts the same responses of a retrieval server', async () => {
+  it('accepts the same answers of a retrieval server', async () => {
     const folder = join(root, 'search');
     await writePython(folder, '');
     const found = (...scores: (number | undefined)[]) =>
@@ -130,7 +130,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     );
   });
 
-  it('reports cases that differ in the last bit or one token', async () => {
+  it('reports cases that differ in the last bit or in one token', async () => {
     const folder = join(root, 'wrong');
     await writePython(folder, formatRewardTest(rewardConstants('paper'), { numDrawn: 50 }));
     const change = (name: string, from: RegExp, to: string): void => {
@@ -169,7 +169,7 @@ describe('random rollouts', () => {
         segments: [string, string][];
         token_ids: number[];
         mask: number[];
-        /** Of each passage its id and whether it is cut, by turn and query. */
+        /** Id of each passage and whether it is cut, by turn and query. */
         shown: [string, boolean][][][];
       };
     }
@@ -214,7 +214,7 @@ describe('random rollouts', () => {
     for (const { expected } of cases) expect(expected.mask).toHaveLength(expected.token_ids.length);
   });
 
-  it('has RAG-R1’s turn for language models, and what the small world’s know', () => {
+  it("follows RAG-R1's turns for language models, and the small world's for its models", () => {
     const language = exportedRollout({ method: 'rag-r1', promptForm: 'chat', topK: 3 });
     expect(language).toMatchObject({
       querySeparator: ',',
@@ -234,7 +234,7 @@ describe('random rollouts', () => {
     );
   });
 
-  it('has no keywords for rewards that only this library has', () => {
+  it('rejects rewards that only exist in this library', () => {
     expect(() => rewardKeywords(rewardConstants('stepsearch'))).toThrow(
       /^Expected one of the rewards paper, authors-code, search-r1, search-r1-format,/,
     );

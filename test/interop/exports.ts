@@ -19,7 +19,7 @@ export const trainingExport = (change: Partial<TrainingExport> = {}): TrainingEx
   ...change,
 });
 
-/** Of an audit without a chat template, which `separators` needs. */
+/** For an audit without the chat template that `separators` needs. */
 export const CLEAN = {
   prefix: null,
   mask_length: null,

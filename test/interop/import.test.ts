@@ -18,7 +18,7 @@ const SEARCH = '<think> both </think>\n<search> Ada Stone ## Bo Reed ## Cy Hill 
 const FOUND = '<information>Doc 1(Title: Bo Reed) Bo Reed is a singer born in 1904.</information>';
 const RIGHT = `${SEARCH}${FOUND}<think> t </think>\n<answer> Bo Reed </answer>`;
 const WRONG = '<think> t </think>\n<answer> Cy Hill </answer>';
-/** Right and decomposed in one turn; wrong, well-formed and without a search. */
+/** Right and decomposed in one turn; wrong, well-formed, without a search. */
 const SCORES = [1 + 3 * 0.15, 0 - 0.35 + 0.1].map(Math.fround);
 const PROMPT = `user\nAnswer. Question: ${COMPARISON.question}\nassistant\n`;
 const TRUTH = { target: COMPARISON.goldenAnswers, shape: 'parallelizable', id: COMPARISON.id };
@@ -42,7 +42,7 @@ const writeStep = (step: number, lines: readonly string[]): void =>
   writeFileSync(join(recorded, `${step}.jsonl`), lines.join(''));
 
 describe('rollouts of verl', () => {
-  it('become trajectories with rewards and advantages, and metrics of each step', async () => {
+  it('become trajectories with rewards, advantages and metrics per step', async () => {
     writeStep(10, [line(RIGHT, SCORES[0], { step: 10 }), line(WRONG, SCORES[1], { step: 10 })]);
     writeStep(11, []);
     writeStep(9, [line(WRONG, SCORES[1], { uid: 'a_0_0' }), line(WRONG, SCORES[1])]);
@@ -89,7 +89,7 @@ describe('rollouts of verl', () => {
     expect(ten.metrics).not.toHaveProperty('completions/mean_length');
   });
 
-  it('keep a reward that differs here', async () => {
+  it("keep a reward that differs from this library's", async () => {
     writeStep(1, [line(RIGHT, 0.25), line(WRONG, SCORES[1])]);
     const imported = await importRollouts(readVerlRollouts(recorded), options);
     expect(imported.numDifferent).toBe(1);
@@ -97,7 +97,7 @@ describe('rollouts of verl', () => {
     expect(first.rewards).toEqual({ total: 0.25 });
   });
 
-  it('report text that does not tell who wrote what', async () => {
+  it('report ambiguous text', async () => {
     // A passage that contains a closing tag.
     writeStep(1, [line(RIGHT.replace('1904.', '1904.</information>'), 0), line(RIGHT, SCORES[0])]);
     const { numAmbiguous } = await importRollouts(readVerlRollouts(recorded), options);
@@ -109,7 +109,7 @@ describe('rollouts of verl', () => {
     ]);
   });
 
-  it('without groups, as in PPO, have no group metrics', async () => {
+  it('have no group metrics without groups, as in PPO', async () => {
     writeStep(1, [
       line(RIGHT, SCORES[0]),
       line(WRONG, SCORES[1], { input: `Question: ${SINGLE.question}\n` }),
@@ -119,7 +119,7 @@ describe('rollouts of verl', () => {
     expect(metrics).not.toHaveProperty('frac_reward_zero_std');
   });
 
-  it('of an unknown question keep what the line says', async () => {
+  it("keep the line's fields for an unknown question", async () => {
     const gts = { target: ['x'] };
     writeStep(1, [line(WRONG, 0, { gts, input: 'Question: Who?\n' })]);
     await importRollouts(readVerlRollouts(recorded), { ...options, method: 'search-r1' });
@@ -133,7 +133,7 @@ describe('rollouts of verl', () => {
     expect(run.questionType).toBeUndefined();
   });
 
-  it('name an invalid line', async () => {
+  it('are rejected with the invalid line', async () => {
     writeStep(1, [line(RIGHT, 1), '{"input": "x"}\n']);
     await expect(importRollouts(readVerlRollouts(recorded), options)).rejects.toThrow(
       /1\.jsonl:2: /,
@@ -173,7 +173,7 @@ describe('rollouts of TRL', () => {
     expect(imported).toEqual({ numSteps: 1, numRollouts: 1, numDifferent: 1, numAmbiguous: 0 });
   });
 
-  it('of another script are rejected, naming the file', async () => {
+  it('are rejected if written by another script, with the file', async () => {
     const file = join(recorded, 'completions_00001.parquet');
     await writeParquet(file, [{ prompt: 'x' }], { prompt: 'text' });
     await expect(readTrlRollouts(recorded).next()).rejects.toThrow(/completions_00001\.parquet/);

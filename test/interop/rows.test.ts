@@ -55,13 +55,13 @@ it("reads Search-R1's files, also without ids and questions", async () => {
   ]);
 });
 
-it('finds the question in a prompt, whatever surrounds it', () => {
+it('finds the question in a prompt with any surrounding text', () => {
   expect(promptQuestion('Question: a?\nmore')).toBe('a?');
   expect(promptQuestion('user\nSay "Question: " first. Question: who?\nassistant\n')).toBe('who?');
   expect(promptQuestion('no such word')).toBe('no such word');
 });
 
-it('names an invalid row', async () => {
+it('reports an invalid row', async () => {
   const file = inFolder('rows.parquet');
   await writeParquet(file, [{ prompt: 'x' }], { prompt: 'text' });
   await expect(readRows(file)).rejects.toThrow(/rows\.parquet, row 0/);

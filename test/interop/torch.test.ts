@@ -56,7 +56,7 @@ const readLines = (file: string): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe('writeTorch', () => {
-  it('writes demonstrations whose weighted tokens are what the expert wrote', async () => {
+  it("writes demonstrations that only train the expert's text", async () => {
     const numbers = await write('http://127.0.0.1:8000/retrieve');
     const tokenizer = await readTokenizer(MODEL);
     const lines = gunzipSync(readFileSync(path.join(folder, 'data', 'demonstrations.jsonl.gz')))
@@ -104,7 +104,7 @@ describe.skipIf(!trlPython)(
       }
     }, PATIENCE_MS);
 
-    it('imitates and reinforces', () => {
+    it('runs supervised training and RL', () => {
       const [{ loss }] = readLines(path.join(folder, 'warm-up', 'metrics.jsonl'));
       expect(loss).toBeGreaterThan(0);
       const metrics = readLines(path.join(folder, 'trained', 'metrics.jsonl'));
@@ -119,7 +119,7 @@ describe.skipIf(!trlPython)(
       ['after.jsonl', 'trained/last', {}],
       ['raw.jsonl', undefined, TURNS.raw],
       ['query.jsonl', undefined, TURNS.query],
-    ])('answers as the library does: %s', async (file, adapter, changes) => {
+    ])('answers like the library: %s', async (file, adapter, changes) => {
       await useBackend('wasm');
       const options = adapter === undefined ? {} : { adapter: path.join(folder, adapter) };
       const policy = await loadLocalPolicy(MODEL, options);

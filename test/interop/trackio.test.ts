@@ -56,7 +56,7 @@ describe.skipIf(!isBuilt)('export trackio (needs dist/)', () => {
     expect(parse('metadata')).toMatchObject({ rewards: { total: 1.45 }, advantage: 0.7 });
   });
 
-  it.each(['a b', '../up', 'mine_traces'])('refuses the project %s', async (project) => {
+  it.each(['a b', '../up', 'mine_traces'])('rejects the project name %s', async (project) => {
     await expect(writeTrackio(folder, [], { project })).rejects.toThrow('--project');
   });
 

@@ -22,7 +22,7 @@ import { CLEAN } from './exports.js';
 const root = temporaryFolder();
 const traces = path.join(root, 'traces.jsonl');
 type Scored = With<'rewards' | 'advantage'>;
-/** The rollouts of a step as a run records them, and as they were. */
+/** The rollouts of a step as a run records them, and the originals. */
 let lines: unknown[];
 let trajectories: Scored[];
 
@@ -86,14 +86,14 @@ describe('episodes', () => {
       expect(auditRow(row, model)).toMatchObject(CLEAN);
   });
 
-  it('come back as the same trajectories', async () => {
+  it('round-trip to the same trajectories', async () => {
     const folder = path.join(root, 'run');
     const run = { method: 'parallelsearch', trainer: 'verifiers' };
     const options = { ...run, folder, questions: QUESTIONS };
     const imported = await importRollouts(readVerifiersRollouts(root), options);
     const numRollouts = trajectories.length;
     expect(imported).toEqual({ numSteps: 1, numRollouts, numDifferent: 0, numAmbiguous: 0 });
-    /** What both have, in the order of the texts. */
+    /** Fields in both, in the order of the texts. */
     const shared = (all: unknown[]): object[] => {
       const kept = all.map(parseTokens).map((one) => {
         const { segments, questionId, goldenAnswers, step, rewards, advantage, answer } = one;
@@ -108,7 +108,7 @@ describe('episodes', () => {
     expect(metrics['completions/mean_length']).toBeGreaterThan(1);
   });
 
-  it('of other environments are imported too: tool calls as searches, other weights', async () => {
+  it('of other environments are imported, too: tool calls as searches, other weights', async () => {
     const folder = path.join(root, 'tools');
     const search = { name: 'search', arguments: '{"queries": ["a", "b"]}' };
     const messages = [
@@ -145,7 +145,7 @@ describe('episodes', () => {
       { traces: [{ task: { data: {} }, nodes: [{ parent: 0, message: { role: 'user' } }] }] },
       'circle',
     ],
-  ])('that are none are refused: %o', async (episode, reason) => {
+  ])('are rejected if invalid: %o', async (episode, reason) => {
     const folder = path.join(root, reason);
     mkdirSync(folder);
     writeFileSync(path.join(folder, 'traces.jsonl'), JSON.stringify(episode));
@@ -157,7 +157,7 @@ describe.skipIf(!verifiersPython)(
   'verifiers (needs PARALLELSEARCH_VERIFIERS_PYTHON)',
   { timeout: PATIENCE_MS },
   () => {
-    it('reads the episodes with the same branches, and writes what is imported', async () => {
+    it('reads the episodes with the same branches, and writes importable ones', async () => {
       const written = path.join(root, 'written');
       const script = `
 import json, sys

@@ -28,7 +28,7 @@ const ALGORITHMS = [
 
 describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => {
   it.each(ALGORITHMS)(
-    'takes the configuration, rows, reward and agent loop of %s',
+    'accepts the configuration, rows, reward and agent loop of %s',
     async (method, settings) => {
       const folder = path.join(root, method.replace(':', '-'));
       const { questions } = trainingExport();
@@ -60,7 +60,7 @@ describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => 
 });
 
 describe.skipIf(process.platform === 'win32')('the launch script', () => {
-  /** The text of a quoted value, by the grammar of Hydra's overrides. */
+  /** The text of a quoted value in Hydra's override grammar. */
   const readQuoted = (value: string): string => {
     const [, inner] = /^'((?:\\\\)*|[^]*?[^\\](?:\\\\)*)'$/.exec(value)!;
     // An unescaped quote would end the value.
@@ -69,14 +69,14 @@ describe.skipIf(process.platform === 'win32')('the launch script', () => {
       .replace(/(\\*)'/g, (_, escapes: string) => `${'\\'.repeat((escapes.length - 1) / 2)}'`)
       .replace(/\\+$/, (escapes) => escapes.slice(escapes.length / 2));
   };
-  /** What OmegaConf makes of a text: an escaped interpolation is none. */
+  /** How OmegaConf reads a text: an escaped interpolation is text. */
   const resolve = (text: string): string => {
     expect(text).not.toMatch(/(?<!\\)\$\{/);
     return text.replaceAll('\\${', '${');
   };
 
   it.each(['plain', "it's a=b, (c) [d] {e}", 'Århus ~#"', '${HOME}', "back\\'slash", 'end\\'])(
-    'overrides the folder by the grammar of Hydra: %s',
+    "quotes the folder in Hydra's grammar: %s",
     async (name) => {
       const folder = path.join(root, 'named', name);
       await writeVerl(folder, trainingExport({ model: 'my/${model}' }));

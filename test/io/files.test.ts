@@ -17,7 +17,7 @@ import { temporaryFolder } from '../folder.js';
 const folder = temporaryFolder();
 
 describe('writeFileSafely', () => {
-  it('keeps one complete content of concurrent writes and leaves no temporary file', async () => {
+  it('writes one complete content at concurrent writes and leaves no temporary file', async () => {
     const file = path.join(folder, 'deep', 'a.txt');
     const contents = Array.from({ length: 20 }, (_, i) => String(i).repeat(50_000));
     await Promise.all(contents.map((content) => writeFileSafely(file, content)));
@@ -34,7 +34,7 @@ describe('writeFileSafely', () => {
   });
 });
 
-it('copySafely makes the folder, replaces files, and copies read-only files', async () => {
+it('copySafely creates the folder, replaces files, and copies read-only files', async () => {
   const [from, to] = [path.join(folder, 'from.bin'), path.join(folder, 'copies', 'to.bin')];
   for (const text of ['first', 'second']) {
     await writeFileSafely(from, text);
@@ -47,7 +47,7 @@ it('copySafely makes the folder, replaces files, and copies read-only files', as
   expect(readdirSync(path.dirname(to))).toEqual(['to.bin']);
 });
 
-it('readJson names a file that is missing or not JSON', async () => {
+it('readJson reports a file that is missing or not JSON', async () => {
   await expect(readJson('/none.json')).rejects.toThrow(/none\.json.*ENOENT/);
   const file = path.join(folder, 'half.json');
   writeFileSync(file, '{"a": 1}');
@@ -56,7 +56,7 @@ it('readJson names a file that is missing or not JSON', async () => {
   await expect(readJson(file)).rejects.toThrow('half.json');
 });
 
-describe('foreign bytes', () => {
+describe('external bytes', () => {
   const latin1 = Buffer.from('{"a": 1}\n{"a": "Århus"}\n', 'latin1');
   const readFileOutcomes = async (file: string): Promise<LineOutcome<unknown>[]> => {
     const outcomes: LineOutcome<unknown>[] = [];
@@ -64,7 +64,7 @@ describe('foreign bytes', () => {
     return outcomes;
   };
 
-  it('that are not UTF-8 are refused with file and line', async () => {
+  it('are rejected with file and line if they are not UTF-8', async () => {
     const file = path.join(folder, 'latin1.json');
     writeFileSync(file, latin1);
     expect(() => decodeText(latin1, file)).toThrow(/latin1\.json, line 2.*UTF-8/);
@@ -76,7 +76,7 @@ describe('foreign bytes', () => {
     });
   });
 
-  it('are unpacked if they are gzip, whatever the name, and lose a byte order mark', async () => {
+  it('are decompressed if gzip under any name, without a byte order mark', async () => {
     const file = path.join(folder, 'packed.jsonl');
     writeFileSync(file, gzipSync('\uFEFF{"a": "Å"}'));
     expect(await readJson(file)).toEqual({ a: 'Å' });
@@ -94,7 +94,7 @@ describe('foreign bytes', () => {
     ['git annex get', Buffer.from('/annex/objects/SHA256E-s1--0.json\n')],
     ['zip', Buffer.from('PK\x03\x04')],
     ['complete gzip', gzipSync('{"a": 1}').subarray(0, -9)],
-  ])('are refused with the format they have: %s', async (name, bytes) => {
+  ])('are rejected with their format: %s', async (name, bytes) => {
     const file = path.join(folder, 'other.jsonl');
     writeFileSync(file, bytes);
     await expect(readJson(file)).rejects.toThrow(new RegExp(`other.jsonl.*${name}`));
@@ -103,7 +103,7 @@ describe('foreign bytes', () => {
     ]);
   });
 
-  it('keep large integers, and characters that two chunks share', async () => {
+  it('keep large integers, and characters split over chunks', async () => {
     const bytes = Buffer.from('{"id": 12345678901234567891, "a": "Å"}');
     const at = bytes.indexOf(0xc3) + 1;
     expect(await readOutcomes([bytes.subarray(0, at), bytes.subarray(at)])).toEqual([
@@ -127,7 +127,7 @@ describe('streamJsonLines', () => {
     expect(await readOutcomes(pieces)).toEqual(values.map((value) => ({ value })));
   });
 
-  it('reports a line that is too long and reads on', async () => {
+  it('reports an overlong line and continues', async () => {
     function* chunks(): Generator<string> {
       yield '1\n';
       for (let length = 0; length <= MAX_LINE_LENGTH; length += 10_000) yield ' '.repeat(10_000);

@@ -12,7 +12,7 @@ import { folderForEach } from '../folder.js';
 const inFolder = folderForEach();
 
 /**
- * Leaves a lock last updated `age` seconds ago; without a holder as after an early kill.
+ * Leaves a lock last updated `age` seconds ago; without an owner, as after an early kill.
  */
 function leaveLock(
   age: number,
@@ -47,7 +47,7 @@ const work = (folder = inFolder()): Promise<string[]> =>
   );
 
 describe('withFolderLock', () => {
-  it('excludes others while it works and leaves no files', async () => {
+  it('excludes others during the work and leaves no files', async () => {
     await withFolderLock(inFolder('new'), async () => {
       const second = withFolderLock(inFolder('new'), async () => 'both');
       await expect(second).rejects.toThrow(`locked by process ${process.pid} on ${hostname()}`);
@@ -95,20 +95,20 @@ describe('withFolderLock', () => {
     expect(lines[0]).toContain('on elsewhere');
   });
 
-  it('keeps the lock of a container on this machine, whose processes it does not see', async () => {
-    // The clock may be another one: a new time would take the lock from a live process.
+  it('keeps the lock of a container on this machine, whose processes are invisible', async () => {
+    // The clocks may differ: a new time would take the lock from a live process.
     leaveLock(-3600, { pid: endedPid(), namespace: 'other-boot pid:[1]' });
     const { mtimeMs } = fs.statSync(inFolder('run.lock'));
     await expect(work()).rejects.toThrow(/If that has ended, remove/);
     expect(fs.statSync(inFolder('run.lock')).mtimeMs).toBe(mtimeMs);
-  }, 5_000); // No use in waiting.
+  }, 5_000); // Waiting would not help.
 
-  it('names other errors', async () => {
+  it('passes on other errors', async () => {
     const locked = withFileLock(inFolder('a'.repeat(252)), async () => 'no');
     await expect(locked).rejects.toThrow('ENAMETOOLONG');
   });
 
-  it('tells the work when the lock is removed, and leaves it to the next process', async () => {
+  it('aborts the work when the lock is removed, and leaves the lock to the next process', async () => {
     const lost = withFolderLock(inFolder(), async (signal) => {
       fs.rmdirSync(inFolder('run.lock'));
       await once(signal, 'abort');
@@ -119,7 +119,7 @@ describe('withFolderLock', () => {
     expect(fs.readdirSync(inFolder())).toEqual(['run.lock', 'run.lock.json']);
   });
 
-  it('says that the folder was removed', async () => {
+  it('reports that the folder was removed', async () => {
     const removed = withFolderLock(inFolder('gone'), async () => {
       fs.rmSync(inFolder('gone'), { recursive: true });
       fs.writeFileSync(inFolder('gone', 'a'), '');
@@ -127,7 +127,7 @@ describe('withFolderLock', () => {
     await expect(removed).rejects.toThrow(/gone to stay, but it was removed/);
   });
 
-  it('locks several files of a folder, each by itself', async () => {
+  it('locks files of a folder separately', async () => {
     const lock = <T>(name: string, then: () => Promise<T>) => withFileLock(inFolder(name), then);
     const both = await lock('a', async () => {
       const names = await lock('b', async () => fs.readdirSync(inFolder()).sort().join(' '));
@@ -139,7 +139,7 @@ describe('withFolderLock', () => {
     expect(fs.readdirSync(inFolder())).toEqual([]);
   });
 
-  it('takes over a lock without a name', async () => {
+  it('takes over a lock without an owner', async () => {
     leaveLock(10);
     await work();
     expect(lines[0]).toContain('another process');
@@ -160,8 +160,8 @@ describe('withFolderLock', () => {
     },
   );
 
-  it('waits for a fresh lock: takes over that of an ended process, gives up on one that is renewed', async () => {
-    // Each waits for seconds: at the same time.
+  it("waits for a fresh lock: takes over an ended process's, gives up on a renewed one", async () => {
+    // Each waits for seconds, so they run concurrently.
     const pid = endedPid();
     const [ended, future, renewed] = ['ended', 'future', 'renewed'].map((name) => inFolder(name));
     leaveLock(0, { pid }, ended);
@@ -200,7 +200,7 @@ describe('withFolderLock', () => {
   );
 
   it.skipIf(!fs.existsSync('/proc/self/stat'))(
-    'takes over the lock of an ended process that its parent did not wait for',
+    'takes over the lock of a zombie process',
     async () => {
       const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60']);
       try {

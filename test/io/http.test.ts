@@ -29,7 +29,7 @@ const REQUEST: JsonRequest = {
 
 let server: LocalServer;
 
-/** Requests to a server that gives these answers in order, then repeats the last. */
+/** A server that gives these answers in order, then repeats the last. */
 async function serveAnswers(...answers: (() => Response)[]): Promise<ServedRequest[]> {
   const asked: ServedRequest[] = [];
   server = closing(
@@ -56,7 +56,7 @@ describe('requestJson', () => {
     });
   });
 
-  it('refuses what is not UTF-8, and drops a byte order mark', async () => {
+  it('rejects answers that are not UTF-8, and drops a byte order mark', async () => {
     const events = Buffer.from('data: "Århus"\n\n', 'latin1');
     const bodies = [events, Buffer.from('"Århus"', 'latin1'), Buffer.from('\uFEFF"Århus"')];
     const raw = createHttpServer((_, response) => void response.end(bodies.shift()));
@@ -70,7 +70,7 @@ describe('requestJson', () => {
     raw.close();
   });
 
-  it('retries as often as told', async () => {
+  it('retries the given number of times', async () => {
     const asked = await serveAnswers(busy, busy, () => Response.json(1));
     expect(await ask({ retries: 2 })).toBe(1);
     expect(asked).toHaveLength(3);
@@ -87,7 +87,7 @@ describe('requestJson', () => {
     expect(error).toMatchObject({ status: 503, waitMs: 2000 });
   });
 
-  it('announces a long wait once, and refuses one without end', async () => {
+  it('announces a long wait once, and rejects an endless one', async () => {
     const told = vi.spyOn(console, 'error').mockReturnValue();
     await serveAnswers(() => busy({ 'retry-after': '7' }));
     for (let i = 0; i < 2; i++) {
@@ -107,10 +107,13 @@ describe('requestJson', () => {
     ['br', '{"a": 1}', 'Decompression failed'],
     ['br', 'x', 'content-encoding br'],
     ['gzip', '{"a": 1}', 'header'],
-  ])('says that an answer packed as %s does not unpack: %j', async (encoding, sent, reason) => {
-    await serveAnswers(() => new Response(sent, { headers: { 'content-encoding': encoding } }));
-    await expect(ask()).rejects.toThrow(reason);
-  });
+  ])(
+    'reports that an answer with encoding %s cannot be decompressed: %j',
+    async (encoding, sent, reason) => {
+      await serveAnswers(() => new Response(sent, { headers: { 'content-encoding': encoding } }));
+      await expect(ask()).rejects.toThrow(reason);
+    },
+  );
 
   it('stops waiting when aborted', async () => {
     await serveAnswers(busy);
@@ -130,7 +133,7 @@ describe('requestJson', () => {
     await expect(ask()).rejects.toThrow(away);
   });
 
-  it('says at once what no further try changes', async () => {
+  it('fails at once if a retry cannot help', async () => {
     const tries = { retries: 9, backOffMs: 60_000 };
     await serveAnswers(() => new Response('', { status: 307, headers: { location: '/' } }));
     await expect(ask(tries)).rejects.toThrow('redirects without end');
@@ -140,7 +143,7 @@ describe('requestJson', () => {
     await expect(requestJson(url, { ...REQUEST, ...tries })).rejects.toThrow('https');
   });
 
-  it('takes a percent sign in a password as it is', () => {
+  it('accepts a bare percent sign in a password', () => {
     const { url, authorization } = splitCredentials('http://me:1%+%40@host/');
     expect(url).toBe('http://host/');
     expect(authorization).toBe(`Basic ${Buffer.from('me:1%+%40').toString('base64')}`);
@@ -150,7 +153,7 @@ describe('requestJson', () => {
     ['HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{', 'closed the connection before the end'],
     ['', 'closed the connection before the end'],
     ['220 mail.example ESMTP\r\n', 'does not speak HTTP'],
-  ])('says what is wrong with the answer %j', async (sent, reason) => {
+  ])('explains the invalid answer %j', async (sent, reason) => {
     const raw = createTcpServer((socket) => {
       socket.on('error', () => undefined).once('data', () => socket.end(sent));
     });
@@ -160,7 +163,7 @@ describe('requestJson', () => {
     raw.close();
   });
 
-  it('shows what came instead of events', async () => {
+  it('shows what it received instead of events', async () => {
     await serveAnswers(() => Response.json({ error: { message: 'quota exceeded' } }));
     const asked = requestEvents(server.url, { ...REQUEST, onData: () => undefined });
     await expect(asked).rejects.toThrow(/stream of events.*quota exceeded/);
@@ -168,8 +171,8 @@ describe('requestJson', () => {
 
   it.each([
     ['a status', new Response('use POST', { status: 405 }), /got 405/],
-    ['a page', new Response('<html>'), /got: <html>/],
-  ])('says that a redirect led to %s: a POST becomes a GET', async (_, answer, reason) => {
+    ['an HTML page', new Response('<html>'), /got: <html>/],
+  ])('reports a redirect that led to %s because POST became GET', async (_, answer, reason) => {
     const moved = () => new Response('', { status: 301, headers: { location: '/moved' } });
     const asked = await serveAnswers(moved, () => answer);
     const error = ask({ body: {} }).catch(({ message }: Error) => message);
@@ -178,14 +181,14 @@ describe('requestJson', () => {
     expect(asked.map(({ method }) => method)).toEqual(['POST', 'GET']);
   });
 
-  it.each(['a\nb', 'a€'])('refuses a key that no header can have: %j', async (token) => {
+  it.each(['a\nb', 'a€'])('rejects a key that is invalid in a header: %j', async (token) => {
     await serveAnswers(() => Response.json(1));
     const error = (await ask({ token, retries: 9 }).catch((reason: unknown) => reason)) as Error;
     expect(error.message).toMatch(/Expected a key/);
     expect(error.message).not.toContain(token);
   });
 
-  it('says that there is no such host', async () => {
+  it('reports an unknown host', async () => {
     const cause = Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' });
     const unknown = vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('', { cause }));
     const asked = requestJson('http://nowhere/', { ...REQUEST, retries: 0 });
@@ -193,7 +196,7 @@ describe('requestJson', () => {
     unknown.mockRestore();
   });
 
-  it.skipIf(!findProgram('openssl'))('names a certificate that is not trusted', async () => {
+  it.skipIf(!findProgram('openssl'))('reports an untrusted certificate', async () => {
     const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name));
     execFileSync(
       'openssl',

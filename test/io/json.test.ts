@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseJson, parsePlainJson } from '../../lib/io/json.js';
 
-it('keeps every digit of integers beyond 2^53, and texts and other numbers as they are', () => {
+it('keeps every digit of integers beyond 2^53, and leaves text and other numbers unchanged', () => {
   expect(
     parseJson(
       '{"id": 12345678901234567891, "ids": [-9007199254740993, 9007199254740991], "x": 0.12345678901234567890, "text": "say \\"12345678901234567891, 1\\""}',
@@ -16,7 +16,7 @@ it('keeps every digit of integers beyond 2^53, and texts and other numbers as th
   expect(() => parseJson('{"id": 12345678901234567891')).toThrow();
 });
 
-it('refuses what is nested too deeply to be walked', () => {
+it('rejects excessive nesting', () => {
   const nest = (depth: number): string => '[{"a":'.repeat(depth / 2) + '1' + '}]'.repeat(depth / 2);
   for (const parse of [parseJson, parsePlainJson]) {
     expect(parse(nest(1000))).toEqual(JSON.parse(nest(1000)));
@@ -26,7 +26,7 @@ it('refuses what is nested too deeply to be walked', () => {
   expect(() => parseJson(`{"id": 12345678901234567891, "a": ${nest(2000)}}`)).toThrow(/nested/);
 });
 
-it('otherwise parses as JSON.parse', () => {
+it('parses everything else like JSON.parse', () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       const hasLarge = /\d{16}/.test(text.replace(/"(?:[^"\\]|\\.)*"|\d+\.\d+|\d+e/g, ''));

@@ -9,7 +9,7 @@ it.each([
   ['localhost:80', 8000, false],
   ['evil.example', 80, false],
   [undefined, 80, false],
-])('takes a request to %s at port %i for its own: %s', (host, localPort, isOwn) => {
+])('accepts a request to %s at port %i: %s', (host, localPort, isOwn) => {
   expect(isLocalRequest({ headers: { host }, socket: { localPort } })).toBe(isOwn);
 });
 
@@ -24,7 +24,7 @@ it('listens on an IPv6 address with or without brackets', async () => {
   }
 });
 
-it('says why it cannot listen', async () => {
+it('reports why it cannot listen', async () => {
   const server = await serveLocally(0, answer);
   await expect(serveLocally(server.port, answer)).rejects.toThrow(
     new RegExp(`port ${server.port}.*taken.*EADDRINUSE`),

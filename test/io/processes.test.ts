@@ -40,7 +40,7 @@ describe.skipIf(!isBuilt)('startWorker (needs dist/)', () => {
   const ask: Worker<Request, Reply, number>['send'] = (...request) => worker.send(...request);
   afterEach(() => worker.stop());
 
-  it('answers from another process, typed arrays included', async () => {
+  it('answers from another process, with typed arrays', async () => {
     start();
     const value = { x: Float32Array.of(1.5, -2), deep: [1, 'a', null] };
     const first = await ask({ kind: 'echo', value });
@@ -51,7 +51,7 @@ describe.skipIf(!isBuilt)('startWorker (needs dist/)', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'leaves the terminal’s signals to this process',
+    'leaves the terminal’s signals to the parent',
     async () => {
       start();
       const { pid } = await ask({ kind: 'echo', value: 0 });
@@ -60,7 +60,7 @@ describe.skipIf(!isBuilt)('startWorker (needs dist/)', () => {
     },
   );
 
-  it('passes notes of a request to that request only', async () => {
+  it('passes the notes of a request to that request only', async () => {
     start();
     const [first, second]: number[][] = [[], []];
     await ask({ kind: 'echo', notes: [1, 2, 3] }, (note) => first.push(note));
@@ -95,7 +95,7 @@ describe.skipIf(!isBuilt)('startPeer (needs dist/)', () => {
   });
   afterEach(() => peer.close());
 
-  it('keeps the order of messages, whoever waits first', async () => {
+  it('keeps the order of messages, even if receivers wait first', async () => {
     const early = [peer.receive(), peer.receive()];
     const sent = [Float32Array.of(1.5, -2), new Map([['a', 1]]), 'late'];
     for (const message of sent) peer.send(message);
@@ -110,7 +110,7 @@ describe.skipIf(!isBuilt)('startPeer (needs dist/)', () => {
     await expect(peer.receive()).rejects.toThrow('Peer 7');
   });
 
-  it('rejects when the process ends, after what it had sent', async () => {
+  it('rejects when the process ends, after everything it sent', async () => {
     peer.send('first');
     peer.send('exit');
     expect(await peer.receive()).toMatchObject({ message: 'first' });
@@ -136,7 +136,7 @@ const processes = (): number[][] =>
     .map((line) => line.trim().split(/\s+/).map(Number));
 
 it.skipIf(!isBuilt || !isPosix || !isFull)(
-  'busy workers, trainings and kernels end when their parent is killed (needs test:full)',
+  'busy workers, trainings and kernels exit when their parent is killed (needs test:full)',
   async () => {
     const script = fileURLToPath(new URL('../fixtures/parent.mjs', import.meta.url));
     const parent = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -152,7 +152,7 @@ it.skipIf(!isBuilt || !isPosix || !isFull)(
   120_000,
 );
 
-it.skipIf(!isPosix)('a process ends if its parent is already gone', async () => {
+it.skipIf(!isPosix)('a process exits if its parent is already gone', async () => {
   const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(WATCH_PARENT)}, { eval: true }); setTimeout(() => {}, 60_000)`;
   // Process 1 never started it.
   const env = { ...process.env, PARALLELSEARCH_PARENT: '1' };
@@ -173,7 +173,7 @@ describe('runConcurrently', () => {
     expect([begun, most, underWay]).toEqual([[1, 2, 3, 4, 5], 2, 0]);
   });
 
-  it('starts nothing after a failure and throws it after running work has ended', async () => {
+  it('starts nothing after a failure, and throws it once running work has ended', async () => {
     const ended: number[] = [];
     const run = runConcurrently([1, 2, 3], 2, async (item) => {
       if (item === 1) throw new Error('no memory');
@@ -204,7 +204,7 @@ describe('trainInProcess', () => {
     expect(lines).toEqual(['begun with {"seed":1}', 'threads: 1']);
   });
 
-  it('runs a TypeScript module, as those in tools/', async () => {
+  it('runs a TypeScript module in tools/', async () => {
     const lines: string[] = [];
     const module = new URL('../fixtures/tool.ts', import.meta.url).href;
     await trainInProcess(module, { name: 'base' }, { log: (line) => lines.push(line) });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { startProgress } from '../../lib/io/progress.js';
 
-describe('startProgress where there is no terminal', () => {
+describe('startProgress without a terminal', () => {
   let lines: string[];
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
@@ -22,7 +22,7 @@ describe('startProgress where there is no terminal', () => {
     expect(lines).toEqual(['Test: 5/100, 3 min 10 s left, here\n', 'Test: 100/100, 0 s left\n']);
   });
 
-  it('estimates items slower than that from the last one, and repeats a line only every minute', () => {
+  it('estimates slow items from the last one, and only repeats a line every minute', () => {
     const progress = startProgress('Test', 3);
     after(200);
     progress.update(1);
@@ -40,7 +40,7 @@ describe('startProgress where there is no terminal', () => {
     ]);
   });
 
-  it('writes nothing after it is stopped', () => {
+  it('writes nothing after stop', () => {
     const progress = startProgress('Test', 100);
     progress.stop();
     after(60);
@@ -48,8 +48,8 @@ describe('startProgress where there is no terminal', () => {
   });
 
   it.each([
-    ['counts from what was done before', 80, 90, '10 s'],
-    ['says that it does not know while nothing has been done', 0, 0, '?'],
+    ['starts at the items done before', 80, 90, '10 s'],
+    ['gives no estimate before the first item', 0, 0, '?'],
   ])('%s', (_, first, done, left) => {
     const progress = startProgress('Test', 100, first);
     progress.update(done);

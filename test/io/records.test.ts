@@ -13,7 +13,7 @@ const root = temporaryFolder();
 describe('recordStore', () => {
   const record = { hash: 'abc', provenance: { backend: 'wasm' }, value: [1, 2] };
 
-  it('finds a record by key and hash, first in the folder', async () => {
+  it('finds a record by key and hash, in the folder first', async () => {
     const [own, kept] = [join(root, 'own'), join(root, 'kept')];
     await writeArchives(kept, 'x', new Map([['runs/a', record]]));
     const store = recordStore(own, kept);
@@ -46,7 +46,7 @@ describe('writeArchives', () => {
   const valueIn = async (folder: string, key: string): Promise<unknown> =>
     (await recordStore(join(root, 'none'), folder).read(key, 'h'))?.value;
 
-  it('writes one file per first part of keys and replaces old records', async () => {
+  it('writes one file per first key part and replaces old records', async () => {
     const folder = join(root, 'archives');
     const texts = { 'a/1': 'one', 'a/2': 'line\nof\ttwo', b: 3 };
     const records = Object.entries(texts).map(([key, value]) => [key, record(value)] as const);
@@ -80,7 +80,7 @@ describe('writeArchives', () => {
     expect(await sizeOf('answers.x.jsonl.br')).toBeLessThan(0.4 * sum(files));
   });
 
-  it.each(['no brotli', 'cut off'])('is named if invalid (%s)', async (damage) => {
+  it.each(['no brotli', 'cut off'])('reports an invalid archive (%s)', async (damage) => {
     const folder = join(root, damage);
     await writeArchives(folder, 'x', new Map([['a', record(1)]]));
     const file = join(folder, 'a.x.jsonl.br');
@@ -90,7 +90,7 @@ describe('writeArchives', () => {
 });
 
 describe('openJournal', () => {
-  it('resumes without incomplete lines and other hashes, until closed', async () => {
+  it('resumes without incomplete lines and other hashes', async () => {
     const file = join(root, 'deep', 'a.part.jsonl');
     const first = await openJournal<number>(file, 'h1');
     expect(first.items).toEqual([]);
@@ -110,7 +110,7 @@ describe('openJournal', () => {
     await expect(readFile(file)).rejects.toThrow('ENOENT');
   });
 
-  it('says when its file is removed, and loses nothing', async () => {
+  it('reports that its file was removed, and loses nothing', async () => {
     const file = join(root, 'removed', 'a.jsonl');
     const said: string[] = [];
     const journal = await openJournal<number>(file, 'h', { log: (line) => said.push(line) });

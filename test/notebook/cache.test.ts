@@ -36,7 +36,7 @@ describe('hashNotebook', () => {
   const hashOf = (notebook: Notebook, inputs: string[] = [], cwd = folder): Promise<string> =>
     hashNotebook(notebook, { cwd, inputs });
 
-  it('changes with code, inputs and working folder, not with text cells, ids or outputs', async () => {
+  it('depends on code, inputs and working folder, but not on text cells, ids or outputs', async () => {
     write('input.txt', 'one');
     const cell = code('let a = 1;');
     const first = await hashOf(notebookOf(cell), ['input.txt']);
@@ -73,10 +73,10 @@ describe('declaredInputs', () => {
   });
 });
 
-describe('remembered outputs', () => {
+describe('cached outputs', () => {
   const timing = { elapsedMs: 10, cellMs: [4] };
 
-  it('are restored under their hash, and never from a broken file', async () => {
+  it('are restored by their hash, and never from a damaged file', async () => {
     const notebook = notebookOf(markdown('# A'), code('1'));
     codeCells(notebook)[0].outputs = [{ output_type: 'stream', name: 'stdout', text: '1\n' }];
     await saveOutputs(folder, 'abc', notebook, timing);

@@ -17,7 +17,7 @@ symlinkSync(packagePath('dist'), path.join(folder, 'dist'), 'junction');
 
 const silent = (): void => undefined;
 
-/** MIME types of what a cell shows, and the text of what it prints. */
+/** MIME types of displays in a cell, and the text that it prints. */
 const describeOutput = (output: CellOutput): unknown =>
   'data' in output ? Object.keys(output.data) : 'text' in output && output.text;
 
@@ -28,7 +28,7 @@ let kernel: Kernel;
 beforeAll(async () => (kernel = await startKernel(folder)));
 afterAll(() => kernel.shutdown());
 
-it('a shutdown rejects the cell that runs, and those after it', async () => {
+it('a shutdown rejects the running cell and the following ones', async () => {
   const other = await startKernel(folder);
   const run = (code: string) => other.execute(code, { timeoutMs: 60_000, onOutput: silent });
   const rejection = expect(run('await new Promise(() => {})')).rejects.toThrow(/kernel ended/);
@@ -46,7 +46,7 @@ describe('the last expression of a cell', () => {
     const spec = { $schema, data: { values: [{ a: 1 }] }, mark: 'bar' };
     const file = writeCells(
       path.join(folder, 'show.ipynb'),
-      // tslab has set the variable of the last expression before the library is loaded.
+      // tslab sets the variable of the last expression before the library is loaded.
       code('undefined;'),
       code(`import { createFrame, intervalChart, table } from './dist/report/index.js';
 const frame = createFrame(${JSON.stringify(rows)});
@@ -96,19 +96,19 @@ describe('Interrupt', () => {
     let printed = '';
     await kernel.execute(source, {
       timeoutMs,
-      graceMs: 120_000, // for a busy machine; a free one stops within two seconds
+      graceMs: 120_000, // for a busy machine; an idle one stops within two seconds
       onOutput: ({ content }) => (printed += String(content.text)),
     });
     return printed.trim();
   };
-  /** A cell that runs until it is interrupted, then what became of its work. */
+  /** A cell that runs until it is interrupted, then reports the state of its work. */
   async function interrupted(work: string): Promise<string> {
     const cell = `ended = ${work}.then(() => 'done', (error: Error) => error.name);\nawait ended;`;
     await expect(run(cell, 2500)).rejects.toMatchObject({ reason: 'interrupted' });
     return run('await ended');
   }
 
-  it('ends a rollout and a training, and the kernel runs on', async () => {
+  it('stops a rollout and a training; the kernel keeps running', async () => {
     await run(`import * as ps from './dist/index.js';
 import { mkdtempSync, existsSync } from 'node:fs';
 await ps.useBackend('wasm');

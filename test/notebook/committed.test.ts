@@ -59,7 +59,7 @@ describe.each(files)('%s', (name) => {
       expect(`${source}\n`).toBe((await format('cell.ts', source, FORMAT)).code);
   });
 
-  it('has no outputs, or small ones of its cells and its result', () => {
+  it('has no outputs, or small ones that match its cells and result', () => {
     const experiment = /^\d\d-(.+)\.ipynb$/.exec(path.basename(name))?.[1] ?? '';
     // The result is known once `npm start` has computed it.
     const result = shownResult(path.join(folder, 'reports'), experiment);
@@ -77,7 +77,7 @@ describe.each(files)('%s', (name) => {
     }
   });
 
-  it('starts with a title and introduction, and declares its parameters', () => {
+  it('starts with a title and an introduction, and declares its parameters', () => {
     const [first] = notebook.cells;
     expect(first.cell_type).toBe('markdown');
     expect(joinLines(first.source)).toMatch(/^# .+\n\n\S/);
@@ -87,8 +87,8 @@ describe.each(files)('%s', (name) => {
 });
 
 /**
- * The cells of a notebook as one module. Each cell is a block in the block of the one
- * before it, for a cell may declare a name again.
+ * The cells of a notebook as one module. Each cell is a block inside the previous cell's,
+ * because a cell may declare a name again.
  */
 function moduleOf(notebook: Notebook): string {
   const imports = new Set<string>();
@@ -98,7 +98,7 @@ function moduleOf(notebook: Notebook): string {
   return `${[...imports].join('\n')}\n${cells.map((cell) => `{${cell}`).join('\n')}${'}'.repeat(cells.length)}`;
 }
 
-it.skipIf(!isBuilt)('the notebooks fit the types of the package (needs dist/)', () => {
+it.skipIf(!isBuilt)("all notebooks compile against the package's types (needs dist/)", () => {
   const modules = new Map(
     files.map((name) => {
       const file = path.join(folder, name);

@@ -13,7 +13,7 @@ RangeError: too far
     at Script.runInThisContext (node:vm:135:14)
     at Object.execute (/a/node_modules/tslab/dist/executor.js:160:38)`;
 
-it('a failure names file, cell and source, and hides the kernel in the stack trace', () => {
+it('failures name file, cell and source, and hide the kernel in the stack trace', () => {
   const { message, errorText } = failure('error', THROWN);
   expect(message).toMatch(/^a\.ipynb, code cell 3 \(one\) failed:\n\n {4}f\(\);\n\nevalmachine/);
   expect(errorText.split('\n').at(-1)).toBe('    at f (evalmachine.<anonymous>:2:7)');

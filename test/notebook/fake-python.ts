@@ -1,16 +1,16 @@
-/** A program that answers the questions put to a Python, for tests without Jupyter. */
+/** A program that answers like Python, for tests without Jupyter. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 export interface FakePython {
   jupyterlab: string | null;
-  /** Kernels that it knows at first. */
+  /** Kernels installed at first. */
   kernels?: Record<string, { resource_dir: string; spec: object }>;
-  /** Whether a kernel that is installed hides behind another of its name. */
+  /** Whether an installed kernel is hidden by another with its name. */
   isShadowed?: boolean;
 }
 
-/** Writes the program into `folder`; it keeps its kernels in a file beside it. */
+/** Writes the program into `folder`; it stores its kernels in a file next to it. */
 export function writeFakePython(folder: string, fake: FakePython): string {
   mkdirSync(folder, { recursive: true });
   const file = path.join(folder, 'python');

@@ -66,7 +66,7 @@ describe.skipIf(isWindows)('registerKernel', () => {
     expect(await registerKernel(python)).toEqual({ folder: target, isNew: false });
   });
 
-  it('replaces a kernel of the same name, or names the one that takes precedence', async () => {
+  it('replaces a kernel with the same name, or names the one that takes precedence', async () => {
     const spec = { argv: ['tslab', 'kernel'], display_name: 'TypeScript' };
     const kernels = { tslab: { resource_dir: '/elsewhere/tslab', spec } };
     const fake = { jupyterlab: '4.5.0', kernels };

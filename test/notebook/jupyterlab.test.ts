@@ -14,7 +14,7 @@ import type { OpenPage, Page } from '../browser/chromium.js';
 import { startLab, type LabServer } from './lab-server.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
-/** A free machine needs a few seconds. */
+/** An idle machine needs a few seconds. */
 const PATIENCE_MS = 300_000;
 
 const { found } = await findJupyterLab();
@@ -97,7 +97,7 @@ describe.skipIf(!found || !chromiumPath)(
         expect(() => process.kill(kernelPid, 0), 'the kernel has ended').toThrow('ESRCH');
     }, PATIENCE_MS);
 
-    it('gets this package’s kernel', async () => {
+    it('uses this package’s kernel', async () => {
       type Answer = { kernelspecs: Record<string, { spec: object }> };
       const { kernelspecs } = await lab.ask<Answer>('/api/kernelspecs');
       expect(kernelspecs[KERNEL_NAME].spec).toMatchObject(kernelspec());
@@ -110,7 +110,7 @@ describe.skipIf(!found || !chromiumPath)(
         `[...document.querySelectorAll('.jp-OutputArea-output')].map((output) => output.dataset.mimeType ?? null)`,
       );
       const html = Array<string>(4).fill('text/html');
-      // JupyterLab has none for charts.
+      // JupyterLab has no names for charts.
       expect(types).toEqual([null, ...html, 'application/vnd.jupyter.stdout']);
       const said = (await outputs<string[]>('pre', 'found.textContent')).join();
       kernelPid = Number(/kernel (\d+)/.exec(said)?.[1]);
@@ -129,7 +129,7 @@ describe.skipIf(!found || !chromiumPath)(
       },
     );
 
-    it('draws charts and shows tables, data frames and progress as HTML', async () => {
+    it('shows charts, tables, data frames and progress as HTML', async () => {
       expect(await outputs('.vega-embed canvas.marks', 'found.width > 200')).toEqual([true]);
       expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
       expect(await outputs('progress', 'found.value')).toEqual([2]);
@@ -138,12 +138,12 @@ describe.skipIf(!found || !chromiumPath)(
     it.each([
       ['JupyterLab Light', true, 0, 'rgb(107, 79, 187)'],
       ['JupyterLab Dark', false, 255, 'rgb(195, 177, 255)'],
-    ])('has the colours of %s', async (theme, isLight, ink, think) => {
+    ])('follows the theme %s', async (theme, isLight, ink, think) => {
       await execute('apputils:change-theme', { theme });
       await page.waitForFunction(`document.body.dataset.jpThemeLight === '${isLight}'`);
       const colors = await outputs('.ps-transcript .think .tag', 'getComputedStyle(found).color');
       expect(colors).toEqual([think]);
-      await execute('notebook:run-all-cells'); // Charts keep the colours of their drawing.
+      await execute('notebook:run-all-cells'); // Charts keep the colours they were drawn in.
       expect(await outputs('canvas.marks', INK)).toEqual([[ink, ink, ink]]);
     });
 
@@ -210,7 +210,7 @@ describe.skipIf(!found || !chromiumPath)(
       await execute('notebook:delete-cell');
     });
 
-    it('shows chart and tables again after a reload', async () => {
+    it('shows charts and tables again after a reload', async () => {
       await execute('docmanager:save');
       await page.reload();
       await page.waitForSelector('.jp-OutputArea-output .vega-embed canvas.marks');
@@ -218,7 +218,7 @@ describe.skipIf(!found || !chromiumPath)(
       expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
     });
 
-    it('reads and writes notebooks that this package writes and reads', async () => {
+    it('can be exchanged with this package in both directions', async () => {
       const saved = path.join(lab.notebooks, 'small.ipynb');
       expect(readNotebook(saved).cells).toHaveLength(CELLS.length + 1);
       const validate =
@@ -233,7 +233,7 @@ describe.skipIf(!found || !chromiumPath)(
       await promisify(execFile)(found!.executable, [...strictly, saved, ...files]);
     });
 
-    it('sends requests only to its own server', () => {
+    it('only sends requests to its own server', () => {
       const isOwn = (url: string) => url.startsWith('blob:') || url.startsWith(lab.url('/').origin);
       expect(opened.requests.filter((url) => !isOwn(url))).toEqual([]);
     });

@@ -7,7 +7,7 @@ const message = (type: KernelOutput['type'], content: KernelOutput['content']): 
   return { type, content };
 };
 
-it('an update changes the display with its id in the cell that shows it', () => {
+it('an update changes the display with its id, in the cell that shows it', () => {
   const collect = outputCollector();
   const [first, second]: CellOutput[][] = [[], []];
   const display = (text: string, id?: string) => ({

@@ -11,7 +11,7 @@ import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { freePort } from '../servers.js';
 
-/** A free machine needs a few seconds. */
+/** An idle machine needs a few seconds. */
 const START_MS = 180_000;
 const STOP_MS = 30_000;
 
@@ -33,7 +33,7 @@ const SETTINGS = {
 };
 
 export interface LabServer {
-  /** Folder of notebooks; `../dist` is this package, as from its own notebooks. */
+  /** Folder of notebooks; `../dist` is this package, as for its own notebooks. */
   notebooks: string;
   /** An address with its token. */
   url(target: string): URL;

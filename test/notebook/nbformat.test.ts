@@ -9,7 +9,7 @@ import { code, markdown, notebookOf } from './notebooks.js';
 const folder = temporaryFolder();
 const file = path.join(folder, 'a.ipynb');
 
-/** A notebook with ids, of one cell that shows `outputs`. */
+/** A notebook with ids and one cell that shows `outputs`. */
 const shown = (...outputs: unknown[]): Notebook =>
   notebookOf({ ...code('1'), id: 'one', outputs } as CodeCell);
 const output = (output_type: string, fields: object) => ({ output_type, ...fields });
@@ -24,14 +24,14 @@ describe('readNotebook', () => {
     expect(codeCells(notebook)).toEqual([notebook.cells[1]]);
   });
 
-  it('gives missing ids that are free, and reads a byte order mark', () => {
+  it('fills in missing ids with unused ones, and reads a byte order mark', () => {
     const cells = [markdown('# A'), { ...code('1'), id: 'cell-1' }, code('2')];
     writeFileSync(file, `\uFEFF${JSON.stringify(notebookOf(...cells))}`);
     const ids = readNotebook(file).cells.map(({ id }) => id);
     expect(ids).toEqual(['cell-2', 'cell-1', 'cell-3']);
   });
 
-  it('reads files of VS Code', () => {
+  it('reads files from VS Code', () => {
     const metadata = { vscode: { languageId: 'typescript' } };
     const cell = { ...code('1'), id: 'a1b2c3d4', metadata };
     const notebook = notebookOf(cell, { ...markdown('text'), id: '5e6f', metadata: {} });
@@ -41,7 +41,7 @@ describe('readNotebook', () => {
     expect(readNotebook(file)).toEqual(notebook);
   });
 
-  it('names the file and the error', () => {
+  it('reports file and error', () => {
     writeFileSync(file, '{"cells": [');
     expect(() => readNotebook(file)).toThrow(`${file} is not a notebook`);
     write({ ...notebookOf(code('1')), nbformat: 3 });
@@ -79,7 +79,7 @@ describe('writeNotebook', () => {
   const kernelspec = { name: 'x' };
   // Each breaks one rule of the official JSON schema.
   it.each([
-    ['a text that is a number', shown(number)],
+    ['a number as text', shown(number)],
     ['a stream without a name', shown(output('stream', { text: '' }))],
     ['an unknown field of an output', shown(extra)],
     ['a display without metadata', shown(output('display_data', { data: {} }))],
@@ -87,7 +87,7 @@ describe('writeNotebook', () => {
     ['a cell without id', notebookOf(code('1'))],
     ['an id with a space', notebookOf({ ...cell, id: 'a b' })],
     ['a tag with a comma', notebookOf({ ...cell, metadata: { tags: ['a,b'] } })],
-    ['a tag twice', notebookOf({ ...cell, metadata: { tags: ['a', 'a'] } })],
+    ['a repeated tag', notebookOf({ ...cell, metadata: { tags: ['a', 'a'] } })],
     ['a negative count', notebookOf({ ...cell, execution_count: -1 } as never)],
     ['an unknown field of a cell', notebookOf({ ...cell, extra: 1 } as never)],
     ['a kernel without name', { ...notebookOf(cell), metadata: { kernelspec } } as never],

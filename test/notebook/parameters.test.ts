@@ -31,7 +31,7 @@ describe('parameters', () => {
     ['limit=null', 'let limit: number | null = null;'],
     ['limit=five', 'let limit: number | null = "five";'],
     ['limit=', 'let limit: number | null = "";'],
-  ])('are read by the type of their default: %s', (text, line) => {
+  ])('are parsed by the type of their default: %s', (text, line) => {
     expect(injected([text])).toBe(line);
   });
 
@@ -44,7 +44,7 @@ describe('parameters', () => {
     ['sizes=1, 2', /sizes.*JSON/],
     ['sizes=3', /sizes.*JSON/],
     ['sizes=null', /sizes.*JSON/],
-  ])('of another type are rejected: %s', (text, message) => {
+  ])('of the wrong type are rejected: %s', (text, message) => {
     expect(() => injected([text])).toThrow(message);
   });
 
@@ -62,12 +62,12 @@ describe('parameters', () => {
     expect(withParameters(once, {}).notebook.cells).toEqual(notebook.cells);
   });
 
-  it('with texts have the given value or the default', () => {
+  it('in text show the given value or the default', () => {
     const { texts } = withParameters(notebook, { page: 'x' });
     expect(Object.fromEntries(texts)).toEqual({ folder: '../runs', page: 'x' });
   });
 
-  it('must be declared, and of the declared type', () => {
+  it('must be declared, with the declared type', () => {
     expect(() => injected({ sed: 1 })).toThrow(/folder, seed, quick, sizes, limit, page, budget/);
     expect(() => injected({ seed: 'one' })).toThrow(/seed.*number/);
   });

@@ -14,7 +14,7 @@ const folder = temporaryFolder();
 
 const silent = (): void => undefined;
 
-/** For notebooks that leave it alive. */
+/** For notebooks that leave it running. */
 let kernel: Kernel;
 beforeAll(async () => (kernel = await startKernel(folder)));
 afterAll(() => kernel.shutdown());
@@ -60,8 +60,8 @@ shown.html('<b>new</b>\\n<i>line</i>');`),
   });
 });
 
-describe('a kernel for several notebooks', () => {
-  it('forgets variables in between and counts cells from one', async () => {
+describe('a kernel used for several notebooks', () => {
+  it('forgets variables in between, and counts cells from one', async () => {
     const declaring = code("let n: number = 1; const only = 'here';");
     const first = writeCells(path.join(folder, 'first.ipynb'), declaring);
     const reading = [code("let n = 'text'; console.log(n.length);"), code('console.log(only);')];
@@ -77,7 +77,7 @@ describe('a kernel for several notebooks', () => {
   });
 });
 
-describe('a notebook that was run before', () => {
+describe('a notebook that has been run before', () => {
   it('takes its outputs from the cache until an input changes', async () => {
     const data = path.join(folder, 'numbers.txt');
     writeFileSync(data, '1');
@@ -121,7 +121,7 @@ describe('a notebook that fails', () => {
       code(`console.log('still fine');`),
       code(`setTimeout(() => void Promise.reject(new Error('left alone')), 20);
 await new Promise((resolve) => setTimeout(resolve, 100));`),
-      // The tag does not excuse it.
+      // The tag does not allow this error.
       code(`process.exit(3);`, 'raises-exception'),
       code(`console.log('never');`),
     );
@@ -154,8 +154,8 @@ await new Promise((resolve) => setTimeout(resolve, 100));`),
   });
 });
 
-describe('tags of cells', () => {
-  it('let a cell fail, or be skipped with its earlier outputs', async () => {
+describe('cell tags', () => {
+  it('allow a cell to fail, or to be skipped with its earlier outputs', async () => {
     const skipped = code(`throw new Error('skipped');`, 'skip-execution');
     const earlier = { output_type: 'stream', name: 'stdout', text: ['earlier\n'] } as const;
     Object.assign(skipped, { outputs: [earlier] });
@@ -176,12 +176,12 @@ describe('tags of cells', () => {
   });
 });
 
-describe('a notebook of another kernel', () => {
+describe('a notebook for another kernel', () => {
   it.each([
     [{ kernelspec: { name: 'python3', display_name: 'Python 3', language: 'python' } }],
     [{ kernelspec: { name: 'python3', display_name: 'Python 3' } }],
     [{ language_info: { name: 'python' } }],
-  ])('is refused by its name', async (metadata) => {
+  ])('is rejected with its name', async (metadata) => {
     const file = path.join(folder, 'python.ipynb');
     writeFileSync(file, JSON.stringify({ ...notebookOf(code('print(1)')), metadata }));
     await expect(runNotebook(file, { log: silent })).rejects.toThrow(/tslab.*python/);

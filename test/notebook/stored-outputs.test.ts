@@ -33,7 +33,7 @@ const rows = (count: number) =>
 const chart = (count: number) =>
   mimeBundle(bandChart(rows(count), { title: 'Reward', x: 'step', color: 'curve' }));
 
-/** The notebook as if it had shown these bundles in its first cell. */
+/** The notebook as if its first cell had shown these bundles. */
 async function execute(...bundles: (object | Promise<object>)[]): Promise<Notebook> {
   const executed = readNotebook(file);
   const [cell] = codeCells(executed);
@@ -52,7 +52,7 @@ const storedData = (): Record<string, unknown>[] =>
 beforeEach(() => write(['1 + 1', '2']));
 
 describe('storeOutputs', () => {
-  it('puts outputs of charts and tables into the file, small, with the state they are of', async () => {
+  it('stores small outputs of charts and tables with a hash of their origin', async () => {
     const table = mimeBundle(plainTable([{ a: 1 }]));
     expect(await storeOutputs(file, await execute(chart(20), table), RESULT)).toBe(true);
     const [picture, shown] = storedData();
@@ -65,7 +65,7 @@ describe('storeOutputs', () => {
     expect(metadata.parallelsearch).toEqual({ outputs: { cells: hash, result: hash } });
   });
 
-  it('leaves current outputs alone and renews others', async () => {
+  it('leaves current outputs unchanged, and replaces others', async () => {
     await storeOutputs(file, await execute({ 'text/plain': 'first' }), RESULT);
     expect(await storeOutputs(file, await execute({ 'text/plain': 'timing' }), RESULT)).toBe(false);
     expect(storedData()).toEqual([{ 'text/plain': 'first' }]);
@@ -85,7 +85,7 @@ describe('storeOutputs', () => {
     expect(readFileSync(again)).toEqual(readFileSync(file));
   });
 
-  it('does not touch a notebook that was edited during the run, but keeps edits of texts', async () => {
+  it('does not change a notebook that was edited during the run, except for text cells', async () => {
     const executed = await execute({ 'text/plain': 'old' });
     write(['1 + 2', '2']);
     expect(await storeOutputs(file, executed)).toBe(false);
@@ -99,7 +99,7 @@ describe('storeOutputs', () => {
     expect(storedData()).toEqual([{ 'text/plain': 'old' }]);
   });
 
-  it('leaves out the largest specifications beyond the limit', async () => {
+  it('omits the largest specifications beyond the limit', async () => {
     await storeOutputs(file, await execute(chart(30), chart(4500)), RESULT);
     expect(statSync(file).size).toBeLessThanOrEqual(MAX_STORED_BYTES);
     const [small, large] = storedData();
@@ -109,7 +109,7 @@ describe('storeOutputs', () => {
 });
 
 describe('findStaleOutputs', () => {
-  it('tells changed cells, changed results, and outputs of unknown origin', async () => {
+  it('finds changed cells, changed results, and outputs of unknown origin', async () => {
     expect(findStaleOutputs(readNotebook(file), RESULT)).toBeNull();
     expect(findStaleOutputs(await execute({ 'text/plain': 'x' }))).toMatch(/nothing says/);
     await storeOutputs(file, await execute({ 'text/plain': 'x' }), RESULT);
@@ -123,7 +123,7 @@ describe('findStaleOutputs', () => {
 });
 
 describe('compactSvg', () => {
-  it('is less than half as large, with every mark and text', async () => {
+  it('reduces the size by more than half and keeps every mark and text', async () => {
     const svg = String((await chart(60))['image/svg+xml']);
     const small = compactSvg(svg);
     expect(small.length).toBeLessThan(svg.length / 2);

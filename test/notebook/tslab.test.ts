@@ -9,12 +9,12 @@ it.each([
   ['outer(inner(', 'outer(inner'],
   ['new Map<string, number>(', 'new Map'],
   ['rollOut (', 'rollOut'],
-])('in %s, %s is called', (code, called) => {
+])('findCall finds in %s the call of %s', (code, called) => {
   expect(code.slice(0, findCall(code, code.length) ?? undefined)).toBe(called);
 });
 
 it.each(['', 'rollOut', 'rollOut()', '(1 + ', 'const { a, ', '[1, '])(
-  'nothing is called at the end of %s',
+  'findCall finds no call at the end of %s',
   (code) => expect(findCall(code, code.length)).toBeNull(),
 );
 

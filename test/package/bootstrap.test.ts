@@ -57,7 +57,9 @@ function spawnBootstrap(args: string[]): ChildProcess {
   return spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], options);
 }
 
-/** Exit code, stdout, and all output, in which stdout and stderr mix at random. */
+/**
+ * Exit code, stdout, and all output, in which stdout and stderr are interleaved randomly.
+ */
 async function finish(child: ChildProcess) {
   let [output, stdout] = ['', ''];
   child.stdout!.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -122,7 +124,7 @@ describe('start', () => {
 });
 
 describe('install', () => {
-  it('runs npm ci if nothing is installed and names missing optional parts', async () => {
+  it('runs npm ci if nothing is installed, and lists missing optional parts', async () => {
     rmSync(inProject('node_modules/.package-lock.json'));
     const { code, output } = await bootstrap('build');
     expect(code).toBe(0);
@@ -196,7 +198,7 @@ describe('test', () => {
     expect((await finished).code).toBe(143);
     expect(takeCalls().map((call) => call.split(' ')[0])).not.toContain('vitest');
   });
-  it('passes filters to vitest without the checks, and --full in the environment', async () => {
+  it('passes filters to vitest without the checks, and --full through the environment', async () => {
     expect((await bootstrap('test', 'rewards', '--full')).code).toBe(1);
     const [, , vitest, full, ...others] = takeCalls();
     expect(vitest).toMatch(/^vitest run --reporter=.* rewards$/);

@@ -31,14 +31,14 @@ function importedPackages(entries: readonly string[]): string[] {
   return [...packages];
 }
 
-it.skipIf(!isBuilt)('import types of dependencies only (needs dist/)', () => {
+it.skipIf(!isBuilt)('only import types of dependencies (needs dist/)', () => {
   const packages = importedPackages(ENTRIES.map((entry) => packagePath('dist', entry)));
   expect(packages).toContain('zod');
   expect(packages.filter((name) => !(name in dependencies))).toEqual([]);
   expect(packages.filter((name) => name.startsWith('@tensorflow/'))).toEqual([]);
 });
 
-// The report's entry reaches danfojs-node where that is installed, as it is here.
+// The report entry reaches danfojs-node if it is installed, as here.
 it.skipIf(!isBuilt).each(isFull ? ['typescript7', 'typescript'] : ['typescript7'])(
   'pass %s with the DOM library, without skipLibCheck (needs dist/)',
   (compiler) => {

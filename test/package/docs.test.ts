@@ -1,4 +1,4 @@
-/** The documentation and the code name each other's parts. */
+/** Documentation and code refer to each other's parts. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { mean } from 'd3-array';
@@ -27,11 +27,11 @@ const glossaryTerms = (page: string): Set<string> =>
   );
 
 describe.each(PAGES)('%s', (page) => {
-  it('names existing files and links to existing pages and headings', () => {
+  it('links to existing files, pages and headings', () => {
     const text = read(page);
     const names = /`((?:lib|test|docs|scripts|notebooks|bench|examples)\/[\w./-]*)`/g;
     const files = Array.from(text.matchAll(names), ([, name]) => name);
-    // NAME stands for a name.
+    // NAME is a placeholder.
     const missing = files.filter((file) => !existsSync(packagePath(file)));
     expect(missing.filter((file) => !/[A-Z]{4}/.test(file))).toEqual([]);
     for (const [, target] of text.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
@@ -103,7 +103,7 @@ describe('the commands', () => {
   });
 });
 
-describe('GRPO’s page: phantom advantages', () => {
+describe('the page about GRPO: phantom advantages', () => {
   const page = read('docs', 'methods', 'grpo.md');
   const lines = <T>(...parts: string[]): T[] =>
     read(...parts)
@@ -126,7 +126,7 @@ describe('GRPO’s page: phantom advantages', () => {
     ],
     ['Search-R1 with r_s', 'instruct', 'search-r1-d0-s0.35-50steps-seed1', 50],
     ['Search-R1 with a format reward', 'instruct', 'search-r1-format-seed1', 200],
-  ])('shares of %s (%s) are those of the trainings %s', (method, model, run, numSteps) => {
+  ])('has the shares of %s (%s), as in the trainings %s', (method, model, run, numSteps) => {
     const shares = INIT_SEEDS.map((i) => {
       const file = ['data', 'checkpoints', `${model}-${i}-${run}`, 'metrics.jsonl'];
       return lines<{ phantom_advantages: number }>(...file).map((step) => step.phantom_advantages);
@@ -138,7 +138,7 @@ describe('GRPO’s page: phantom advantages', () => {
     );
   });
 
-  it('the gate’s answers are those of the recorded dev answers', () => {
+  it("has the gated trainings' answers, as recorded on dev", () => {
     interface Point {
       step: number;
       outcome: number;

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../folder.js';
 import { slow } from '../full.js';
 import { code, writeCells } from '../notebook/notebooks.js';
 
-// Starting a kernel takes two seconds on a free machine and many on a busy one.
+// A kernel starts in two seconds on an idle machine, much slower on a busy one.
 vi.setConfig({ testTimeout: 180_000 });
 
 /** Package names, and paths from the notebooks' folder. */
@@ -45,7 +45,7 @@ it(`the main entry has at most ${MAX_NAMES} names, all different from the others
   expect(all.filter((name, i) => all.indexOf(name) !== i)).toEqual([]);
 });
 
-/** Files that importing a file of `lib/` loads, packages by their names. */
+/** Files loaded by importing a file of `lib/`, and packages by name. */
 function loadedFiles(entry: string): Set<string> {
   const loaded = new Set([packagePath('lib', entry)]);
   const imports = /^(?:import|export) (?!type )(?:[^'";]*? from )?'([^']+)';/gm;
@@ -58,20 +58,25 @@ function loadedFiles(entry: string): Set<string> {
   return loaded;
 }
 
-it.each(['ask', 'evaluate'])('%s loads no TensorFlow.js before it needs a local policy', (name) => {
-  const packages = [...loadedFiles(`commands/${name}.ts`)].filter((file) => !path.isAbsolute(file));
-  expect(packages.filter((file) => file.includes('tfjs'))).toEqual([]);
-});
+it.each(['ask', 'evaluate'])(
+  '%s does not load TensorFlow.js before it needs a local policy',
+  (name) => {
+    const packages = [...loadedFiles(`commands/${name}.ts`)].filter(
+      (file) => !path.isAbsolute(file),
+    );
+    expect(packages.filter((file) => file.includes('tfjs'))).toEqual([]);
+  },
+);
 
 describe.skipIf(!isBuilt)('the entries (needs dist/)', () => {
-  it('are found by Node by name', () => {
+  it('can be imported by name in Node', () => {
     const names = JSON.stringify(ENTRIES.map(([name]) => name));
     const print = `(modules) => console.log(modules.every((some) => Object.keys(some).length > 0))`;
     const args = ['-e', `Promise.all(${names}.map((name) => import(name))).then(${print})`];
     expect(execFileSync(process.execPath, args, { cwd: packagePath() }).toString()).toBe('true\n');
   });
 
-  it('are found by name from the repository’s notebooks', () => {
+  it('can be imported by name in the repository’s notebooks', () => {
     const found = createRequire(packagePath('notebooks', 'own.ipynb'));
     for (const [name, file] of ENTRIES)
       expect(found.resolve(name)).toBe(packagePath(file.replace('../', '')));

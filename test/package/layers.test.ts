@@ -30,7 +30,7 @@ async function findViolations(files: Record<string, readonly string[]>): Promise
   return summary.violations.map(({ rule, from }) => `${from}: ${rule.name}`).sort();
 }
 
-it('rejects imports from above or beside, circles, and Node in browser code', async () => {
+it('rejects imports from above or from a sibling, cycles, and Node in browser code', async () => {
   const violations = await findViolations({
     'text/tags.ts': ['node:fs'],
     'rewards/upwards.ts': ['../training/grpo.js'],
@@ -47,7 +47,7 @@ it('rejects imports from above or beside, circles, and Node in browser code', as
   ]);
 });
 
-it('name every folder and file of lib/', async () => {
+it('lists every folder and file of lib/', async () => {
   const { LAYERS } = (await import(CONFIG)) as { LAYERS: string[][] };
   expect(readdirSync(packagePath('lib')).sort()).toEqual(LAYERS.flat().sort());
 });

@@ -37,7 +37,7 @@ const lock = (JSON.parse(read('package-lock.json')) as { packages: Record<string
 const locked = Object.entries(lock).filter(([path]) => path !== '');
 
 describe('package.json', () => {
-  it('names the same entries for Node and tslab, which does not read exports', () => {
+  it('has the same entries for Node and for tslab, which ignores exports', () => {
     const entries = Object.entries(manifest.exports).filter(([, to]) => typeof to === 'object');
     const forTslab = { '.': [`./${manifest.types}`], ...manifest.typesVersions['*'] };
     expect(entries).toEqual(
@@ -56,7 +56,7 @@ describe('package.json', () => {
     const files = [...entries, ...Object.values(manifest.bin)];
     expect(files.filter((file) => !existsSync(root(file)))).toEqual([]);
   });
-  it('has an executable command, which says before the build what to do', () => {
+  it('has an executable command that explains how to build it', () => {
     const { parallelsearch } = manifest.bin;
     expect(read(parallelsearch).startsWith('#!/usr/bin/env node\n')).toBe(true);
     accessSync(root(parallelsearch), constants.X_OK);
@@ -65,7 +65,7 @@ describe('package.json', () => {
     const { status, stderr } = spawnSync(process.execPath, [join(unbuilt, parallelsearch)]);
     expect([status, stderr.toString()]).toEqual([1, expect.stringContaining('npm run build')]);
   });
-  it('requires no package with native parts', () => {
+  it('depends on no native packages', () => {
     // Dependencies would come with the package; the workspace is for clones only.
     const native = JSON.parse(read('notebooks/package.json')) as Manifest;
     const ours = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
@@ -79,7 +79,7 @@ describe('package.json', () => {
 });
 
 describe('package-lock.json', () => {
-  it('takes every package from the npm registry with its checksum', () => {
+  it('gets every package from the npm registry with its checksum', () => {
     const elsewhere = locked.filter(
       ([, p]) => p.resolved && !p.link && !p.resolved.startsWith('https://registry.npmjs.org/'),
     );
@@ -89,7 +89,7 @@ describe('package-lock.json', () => {
     const linked = [...modules.map((name) => `node_modules/${name}`), 'notebooks'];
     expect(locked.filter(([, p]) => p.link || !p.integrity).map(([path]) => path)).toEqual(linked);
   });
-  it('decides on every install script in allowScripts', () => {
+  it('allows or denies every install script in allowScripts', () => {
     // npm skips packages for other systems, such as fsevents (macOS).
     const isForLinux = ({ os }: LockedPackage) => os === undefined || os.includes('linux');
     const withScript = locked.filter(([, p]) => p.hasInstallScript && isForLinux(p));

@@ -1,4 +1,4 @@
-/** The package that `npm pack` makes, and its use in an empty project. */
+/** The package made by `npm pack`, and its use in an empty project. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -50,7 +50,7 @@ describe('npm pack', () => {
   it(`stays under ${MOST.tarballBytes / MB} MB`, () => {
     expect(packed.size).toBeLessThan(MOST.tarballBytes);
   });
-  it('has the target of every link of its pages', () => {
+  it('contains the target of every link in its pages', () => {
     const paths = packed.files.map((file) => file.path);
     for (const page of paths.filter((file) => /^(README|docs\/.*)\.md$/.test(file))) {
       const links = readFileSync(packagePath(page), 'utf8').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g);
@@ -58,10 +58,10 @@ describe('npm pack', () => {
         expect(paths, `${page}: ${target}`).toContain(path.posix.join(path.dirname(page), target));
     }
   });
-  it('has no source map, as it has no sources', () => {
+  it('contains no source maps, because it has no sources', () => {
     expect(packed.files.filter(({ path: file }) => file.endsWith('.map'))).toEqual([]);
   });
-  it('contains the data and only the first models and runs', () => {
+  it('contains the data, but only the first models and runs', () => {
     const paths = packed.files.map((file) => file.path);
     for (const file of words`small-world/passages.jsonl small-world/questions.jsonl encoder/encoder.json`)
       expect(paths).toContain(`data/${file}`);
@@ -185,7 +185,7 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
     expect(npm(['test'], own)).toContain('# pass 1\n');
   }, 1_800_000);
 
-  it('says what is missing and how to get it', () => {
+  it('reports what is missing with a remedy', () => {
     const told = (...args: string[]): string => {
       const { code, output } = cli(...args);
       expect(code).toBe(1);

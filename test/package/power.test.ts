@@ -14,7 +14,7 @@ const { rowsOf, varianceComponents, standardError } = (await import(
 )) as Power;
 
 /**
- * Two warm-ups with two seeds each, by what the first method is ahead in each run on all
+ * Two warm-ups with two seeds each, given the lead of the first method in each run on all
  * of four questions.
  */
 const ahead = (differences: Record<string, number>): Row[] =>
@@ -32,7 +32,7 @@ const ahead = (differences: Record<string, number>): Row[] =>
   );
 
 describe('the variance of a difference', () => {
-  it('is that of the warm-ups where runs from one agree', () => {
+  it('comes from the warm-ups alone if their runs agree', () => {
     const components = varianceComponents(ahead({ '11': 0.1, '12': 0.1, '21': 0.3, '22': 0.3 }));
     expect(components.effect).toBeCloseTo(0.2, 12);
     // Sample variance of .1 and .3.
@@ -41,7 +41,7 @@ describe('the variance of a difference', () => {
     expect(components.numQuestions).toBe(4);
   });
 
-  it('falls with warm-ups, seeds and questions as its parts say', () => {
+  it('decreases with warm-ups, seeds and questions by its components', () => {
     const parts = { effect: 0, numQuestions: 4, questions: 0.04, left: 0.08 };
     // .06 / 3 + (.02 + .08 / 2) / 6 + .04 / 2
     expect(standardError({ ...parts, runs: 0.02, warmUps: 0.06 }, 2, 3, 2)).toBeCloseTo(
@@ -50,7 +50,7 @@ describe('the variance of a difference', () => {
     );
   });
 
-  it('is read from a digit a question', () => {
+  it('is computed from one digit per question', () => {
     const questions = [
       { questionId: 'a', benchmark: 'x' },
       { questionId: 'b', benchmark: 'y' },

@@ -11,7 +11,9 @@ describe('the BibTeX of the paper', () => {
   });
 
   it('is escaped in the page', () => {
-    expect(markupHtml(citationSection('<b>'))).toContain('Report: \\textless{}b\\textgreater{}');
-    expect(markupHtml(citationSection('a', '<0>'))).not.toContain('<0>');
+    expect(markupHtml(citationSection('<b>').content)).toContain(
+      'Report: \\textless{}b\\textgreater{}',
+    );
+    expect(markupHtml(citationSection('a', '<0>').content)).not.toContain('<0>');
   });
 });

@@ -87,7 +87,7 @@ describe.skipIf(vllm === undefined)(
     });
 
     it(
-      'gives the greedy tokens of 50 prompts in transformers, merged and as an adapter of PEFT',
+      'give the same greedy tokens for 50 prompts in transformers, merged and as a PEFT adapter',
       async () => {
         const prompts = join(root, 'prompts.json');
         writeFileSync(prompts, JSON.stringify({ contexts, tokens: TOKENS }));
@@ -107,7 +107,7 @@ describe.skipIf(vllm === undefined)(
     );
 
     it(
-      'gives them in vLLM, with their log-probabilities',
+      'give the same tokens in vLLM, with the same log-probs',
       async () => {
         const served = await openCompletionsPolicy(address);
         const generations = await served.generate(contexts, sampling());
@@ -122,7 +122,7 @@ describe.skipIf(vllm === undefined)(
     );
 
     it(
-      'is evaluated over its API with the same answers as on this machine',
+      "give the same answers over vLLM's API as locally",
       async () => {
         for (const stream of ['stdout', 'stderr'] as const) captured(stream);
         const answersOf = async (who: { policy?: string }): Promise<object[]> => {

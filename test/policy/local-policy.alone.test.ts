@@ -37,7 +37,7 @@ const contexts = [
 ];
 
 describe('LocalPolicy.generate', () => {
-  it('gives the log-probs of the training pass within 1e-4, over two turns', async () => {
+  it('gives the log-probs of the training pass within 1e-4 over two turns', async () => {
     const first = await policy.generate(contexts, options(3));
     const added = [7, 11, 13, 17, 19];
     const more = contexts.map((c, i) => [...c, ...first[i].tokenIds, ...added.slice(i)]);
@@ -54,7 +54,7 @@ describe('LocalPolicy.generate', () => {
         expect(Math.abs(recomputed[i][t] - logProb), `row ${i} token ${t}`).toBeLessThan(1e-4);
   });
 
-  it('runs equal contexts once and splits passes, with each row as if alone', async () => {
+  it('runs equal contexts once and splits passes; each row is the same as alone', async () => {
     // 24 rows of over 100 tokens make two passes; groups of four share a context.
     const rows = range(24).map((r) => {
       const group = Math.floor(r / 4);
@@ -73,7 +73,7 @@ describe('LocalPolicy.generate', () => {
     }
   });
 
-  it('runs the shared prefix of a large model once, with each row as if alone', async () => {
+  it('runs the shared prefix of a large model once; each row is the same as alone', async () => {
     const large = new LocalPolicy('large', weights, config, TOKENIZER);
     vi.mocked(isLarge).mockReturnValue(true);
     onTestFinished(() => vi.mocked(isLarge).mockRestore());
@@ -144,7 +144,7 @@ describe('LocalPolicy.generate', () => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it('behaves as a fresh policy after setWeights, and dispose frees everything', async () => {
+  it('behaves like a fresh policy after setWeights, and dispose frees everything', async () => {
     const others = { ...weights, embed: tf.tidy(() => tf.mul(weights.embed, 1.5)) };
     const before = tf.memory().numTensors;
     const changing = new LocalPolicy('changing', weights, config, TOKENIZER);

@@ -1,4 +1,4 @@
-/** A made-up report with everything that reports are made of. */
+/** A made-up report with everything that reports can contain. */
 import { summariseResults } from '../../lib/evaluation/table.js';
 import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
 import { bandChart, intervalChart } from '../../lib/report/charts/chart.js';
@@ -16,14 +16,14 @@ import { figure, interval, table, type Table } from '../../lib/report/table.js';
 import { syntheticCurves, syntheticResults } from '../experiments/synthetic.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 
-/** The rows of a frame for which something holds. */
+/** The rows of a frame that satisfy a condition. */
 export const where = (frame: Frame, holds: (row: Row) => boolean): Frame =>
   frame.query(toRows(frame).map(holds));
 
 /** Three methods are enough for every kind of row, and pages stay small. */
 const METHODS = ['r1', 'search-r1', 'parallelsearch'];
 
-/** Few questions of each kind, few resamples. */
+/** Few questions of each type, few resamples. */
 export function syntheticReport(): ReportResults {
   const provenance = { seeds: [1, 2], commit: '<0000000>', recorded: false };
   const predictions = [{ prediction: 'It is <better>', found: '0.1 [0.0, 0.2]', holds: true }];

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFrame, writeChart } from '../../lib/report/index.js';
-import { MIME, mimeBundle } from '../../lib/report/display.js';
+import { mimeBundle } from '../../lib/report/display.js';
+import { MIME } from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
 
 /** Without axis titles and units, which charts of reports must have. */
@@ -17,8 +18,8 @@ const SPEC = {
 const folder = temporaryFolder();
 const file = (name: string): string => path.join(folder, 'figures', name);
 
-describe('display of a bare specification', () => {
-  it('is a chart with its own texts', async () => {
+describe('display of a plain specification', () => {
+  it('gives a chart with its own title and description', async () => {
     const bundle = await mimeBundle(SPEC);
     expect(bundle[MIME.vegaLite]).toMatchObject(SPEC);
     expect(bundle[MIME.svg]).toMatch(/^<svg .*<path/s);
@@ -27,7 +28,7 @@ describe('display of a bare specification', () => {
     expect((await mimeBundle(untitled))[MIME.text]).toBe('Chart\nTwo parts.');
   });
 
-  it('is a table for a data frame or a part of one', async () => {
+  it('gives a table for a data frame or part of one', async () => {
     const frame = createFrame([{ part: 'a' }, { part: 'b' }]);
     for (const shown of [frame, frame.head(1)])
       expect((await mimeBundle(shown))[MIME.html]).toMatch(/<table/);
@@ -35,7 +36,7 @@ describe('display of a bare specification', () => {
 });
 
 describe('writeChart', () => {
-  it('writes a picture, data or specification by file ending', async () => {
+  it('writes a picture, data or specification, depending on the file ending', async () => {
     for (const name of ['pie.svg', 'pie.csv', 'pie.vl.json']) await writeChart(SPEC, file(name));
     expect(readFileSync(file('pie.svg'), 'utf8')).toMatch(/^<svg /);
     expect(readFileSync(file('pie.csv'), 'utf8')).toContain('b,3');

@@ -23,7 +23,7 @@ describe('shownResults', () => {
     expect(second.passages).toEqual([{ id: 'id-C', title: 'C', score: 3, text: 'c text' }]);
   });
 
-  it('finds the text of a passage where results before it were cut away', () => {
+  it('finds the text of a passage if earlier results were cut off', () => {
     const results = [{ ...ok(), numLeftOut: 1 }, ok(passage('C', 1))];
     const turn = { queries: ['x', 'y'], results };
     const cut = '<information>Doc 1(Ti\nDoc 1(Title: C) c text</information>';
@@ -47,7 +47,7 @@ describe('shownResults', () => {
 });
 
 describe('segmentsMarkup', () => {
-  it('shows the queries of a search one by one, whatever separates them', () => {
+  it('shows the queries of a search separately, for any separator', () => {
     const policy = { kind: 'policy' as const, text: '<search> a ## b, c </search>' };
     const show = (text: string, querySeparator?: string): string[] => {
       const segments = [policy, { kind: 'information' as const, text }];

@@ -12,7 +12,7 @@ const grouped = {
 };
 
 describe('tableCsv', () => {
-  it('quotes commas, quotes and line breaks, and writes numbers for programs', () => {
+  it('quotes commas, quotes and line breaks, and writes machine-readable numbers', () => {
     expect(tableCsv(grouped)).toBe(
       [
         'Name,A_1 · paper,A_1 · here [95 %],n',
@@ -25,7 +25,7 @@ describe('tableCsv', () => {
 });
 
 describe('tableMarkdown', () => {
-  it('keeps cells in their columns and numbers to the right', () => {
+  it('keeps cells in their columns, with numbers aligned right', () => {
     const lines = tableMarkdown(grouped).split('\n');
     expect(lines).toEqual([
       'Levels of 50 % \\& more',
@@ -78,7 +78,7 @@ describe('tableLatex', () => {
 });
 
 describe('chartData', () => {
-  it('has a row per datum and a column per field, in full precision', () => {
+  it('has one row per datum and one column per field, in full precision', () => {
     const spec = {
       layer: [
         { data: { values: [{ a: 1 / 3, b: 'x' }] } },

@@ -44,7 +44,7 @@ describe('figures as text', () => {
 });
 
 describe('table', () => {
-  it('pivots a frame: methods in order, a column per format, no empty columns', () => {
+  it('pivots a frame: methods in order, one column per format, no empty columns', () => {
     const cells = { paper: figure('paper'), 'here [95 %]': interval };
     const spec = { caption: 'T', rows: ['model'], columns: ['method'], cells };
     const { cells: found } = table(createFrame(ROWS), spec);
@@ -62,7 +62,7 @@ describe('table', () => {
     ]);
   });
 
-  it('accepts other titles of fields and values', () => {
+  it('accepts custom titles of fields and values', () => {
     const titles = { method: 'Who', 'search-r1': 'the other' };
     const spec = { caption: 'T', rows: ['method'], titles };
     const { cells } = table(createFrame(ROWS.slice(0, 2)), spec);
@@ -72,7 +72,7 @@ describe('table', () => {
     ]);
   });
 
-  it('writes differences in points', () => {
+  it('writes differences as points', () => {
     const difference = { ...ROWS[0], kind: 'difference' };
     const cells = { paper: points('paper'), here: interval };
     const made = table(createFrame([difference]), { caption: 'T', rows: ['benchmark'], cells });
@@ -100,7 +100,7 @@ describe('a data frame', () => {
     expect(toRows(where(low, ({ model }) => model === 'nowhere'))).toEqual([]);
   });
 
-  it('leaves missing numbers out of the statistics of groups', () => {
+  it('ignores missing numbers in group statistics', () => {
     const rows = [
       { group: 'a', value: 1 },
       { group: 'a', value: null },
@@ -118,7 +118,7 @@ describe('a data frame', () => {
     expect(means.map((row) => row.value_mean)).toEqual([1.5, null]);
   });
 
-  it('has null for missing fields', () => {
+  it('gives null for missing fields', () => {
     expect(toRows(createFrame([{ a: 1 }, { b: 'x' }]))).toEqual([
       { a: 1, b: null },
       { a: null, b: 'x' },
@@ -148,14 +148,14 @@ describe('an unknown column', () => {
   it.each([
     ['a property', () => (frame.methd as { eq(value: string): boolean[] }).eq('r1')],
     ['a group', () => frame.groupby(['methd'])],
-    ['an order', () => frame.sortValues('methd')],
-    ['a part', () => frame.loc({ columns: ['methd'] })],
+    ['a sort key', () => frame.sortValues('methd')],
+    ['a selection', () => frame.loc({ columns: ['methd'] })],
     ['a property after a filter', () => where(frame, () => true).methd as unknown],
-  ])('is an error that lists the columns, as %s', (_, read) => {
+  ])('throws an error with the existing columns, as %s', (_, read) => {
     expect(read).toThrow(/columns?.*method.*but got methd/);
   });
 
-  it('is no obstacle to await and JSON', async () => {
+  it('does not interfere with await and JSON', async () => {
     expect((await Promise.resolve(frame)).columns).toEqual(frame.columns);
     expect(JSON.stringify(frame)).toContain('parallelsearch');
     expect((frame.method as { values: unknown[] }).values[0]).toBe(ROWS[0].method);
@@ -169,7 +169,7 @@ it('console.log prints the rows of a data frame and of a series', () => {
   expect(inspect(frame.column('year'))).toMatch(/1951/);
 });
 
-it('shows no small number as 0', () => {
+it('does not show small numbers as 0', () => {
   const rates = [1e-6, 5e-7, -2.00004e-5, 0, 0.12345, null];
   const { cells } = plainTable(rates.map((learningRate) => ({ learningRate })));
   expect(cells.rows.flat()).toEqual(['0.000001', '5e-7', '-0.00002', '0', '0.1235', '–']);

@@ -6,18 +6,18 @@ const around = (value: number, width = 0.01) => {
   return { value, low: value - width, high: value + width };
 };
 
-it('says shares as fractions where they are near one', () => {
+it('shareWords turns shares close to simple fractions into words', () => {
   const words = [0.349, 0.24, 0.215, 0.61].map(shareWords);
   expect(words).toEqual(['a third', 'a quarter', 'a fifth', '61 %']);
 });
 
-it('says how a ratio differs from 1, if it does', () => {
+it('ratioWords describes how a ratio differs from 1', () => {
   expect(ratioWords(around(0.651))).toBe('a third fewer');
   expect(ratioWords(around(1.12))).toBe('12 % more');
   expect(ratioWords(around(0.995))).toBe('as many');
 });
 
-it('says a difference in whole points, if it is one', () => {
+it('gapWords describes a difference in whole points if significant', () => {
   expect(gapWords(around(-0.373))).toBe('37 points worse');
   expect(gapWords(around(0.012))).toBe('1.2 points better');
   expect(gapWords(around(-0.0224))).toBe('2.2 points worse');
@@ -27,6 +27,6 @@ it('says a difference in whole points, if it is one', () => {
   expect(gapWords(around(-0.005), 'as good')).toBe('as good');
 });
 
-it('makes a sentence of words', () => {
+it('sentence adds a capital and a full stop', () => {
   expect(sentence('a third fewer')).toBe('A third fewer.');
 });

@@ -46,7 +46,7 @@ describe.each(['wasm', 'cpu', 'native'] as const)('BERT encoders on %s', (backen
 });
 
 it.each(['minilm', 'multilingual-e5', 'xlm-roberta'])(
-  '%s: the ids of transformers',
+  '%s: same ids as transformers',
   async (name) => {
     const { texts, query } = (await readJson(join(FIXTURES, name, 'expected.json'))) as Expected;
     const json = (await readJson(join(FIXTURES, name, 'tokenizer.json'))) as object;
@@ -88,13 +88,13 @@ describe('loadBertEncoder', () => {
     ['Dense', 'modules.json', [{ path: '2_Dense', type: 'sentence_transformers.models.Dense' }]],
     ['include_prompt', '1_Pooling/config.json', { include_prompt: false }],
     ['lasttoken', '1_Pooling/config.json', { pooling_mode: 'lasttoken' }],
-  ])('rejects what would change its vectors: %s', async (name, file, json) => {
+  ])('rejects settings that would change the vectors: %s', async (name, file, json) => {
     const folder = copy('minilm');
     write(folder, file, json);
     await expect(loadBertEncoder(folder)).rejects.toThrow(name);
   });
 
-  it('rejects inner products of vectors without unit length', async () => {
+  it('rejects dot products of vectors without unit length', async () => {
     const folder = copy('minilm');
     const type = 'sentence_transformers.models.Pooling';
     write(folder, 'modules.json', [{ path: '1_Pooling', type }]);
@@ -102,7 +102,7 @@ describe('loadBertEncoder', () => {
     await expect(loadBertEncoder(folder)).rejects.toThrow('similarity_fn_name: dot');
   });
 
-  it('applies lower-casing and the default prompt of the folder', async () => {
+  it("applies the folder's lower-casing and default prompt", async () => {
     const folder = copy('minilm');
     const encode = async (text: string) =>
       (await loadBertEncoder(folder)).encode([text], { kind: 'passage' });
@@ -113,7 +113,7 @@ describe('loadBertEncoder', () => {
     expect(await encode('OSLO')).toEqual(expected);
   });
 
-  it('has the prompts of queries and passages under each of their names', async () => {
+  it('reads prompts for queries and passages under any of their names', async () => {
     const encode = async (settings: object, kind: 'query' | 'passage', name = 'minilm') => {
       const folder = copy(name);
       write(folder, 'config_sentence_transformers.json', settings);
@@ -134,7 +134,7 @@ describe('loadBertEncoder', () => {
     await expect(encode({ prompts: { query: null } }, 'query')).rejects.toThrow(where);
   });
 
-  it('cuts texts at the side that the tokenizer names, and not to nothing', async () => {
+  it("truncates at the tokenizer's truncation side, and rejects a limit without text", async () => {
     const folder = copy('minilm');
     write(folder, 'tokenizer_config.json', { truncation_side: 'left' });
     const encoder = await loadBertEncoder(folder);
@@ -148,7 +148,7 @@ describe('loadBertEncoder', () => {
   it.each([
     ['sentence_roberta_config.json', { max_seq_length: 8 }],
     ['tokenizer_config.json', { model_max_length: 8 }],
-  ])('cuts texts at the length in %s', async (name, json) => {
+  ])('truncates to the length in %s', async (name, json) => {
     const folder = copy('minilm');
     write(folder, name, json);
     const encoder = await loadBertEncoder(folder);
@@ -157,7 +157,7 @@ describe('loadBertEncoder', () => {
     expect(whole).toEqual(cut);
   });
 
-  it('has another hash with another added token', async () => {
+  it('changes its hash with added tokens', async () => {
     const folder = copy('minilm');
     const { hash } = await loadBertEncoder(folder);
     const config = await readJsonIfExists(join(folder, 'tokenizer_config.json'));
@@ -165,7 +165,7 @@ describe('loadBertEncoder', () => {
     expect((await loadBertEncoder(folder)).hash).not.toBe(hash);
   });
 
-  it('rejects another pooling and unexpected tensors', async () => {
+  it('rejects other poolings and unexpected tensors', async () => {
     const folder = copy('minilm');
     write(folder, '1_Pooling/config.json', { pooling_mode_cls_token: true });
     await expect(loadBertEncoder(folder)).rejects.toThrow('pooling_mode_cls_token');

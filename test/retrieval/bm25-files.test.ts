@@ -73,7 +73,7 @@ describe('a changed corpus', () => {
     ['size', formatPassages([...FILMS, makePassage('x', 'Moss\nSolaris')])],
     ['mtimeMs', formatPassages(FILMS)],
     ['sample', formatPassages(FILMS).replaceAll('Solaris', 'Polaris')],
-  ])('is noticed by its %s', async (what, text) => {
+  ])('is detected by its %s', async (what, text) => {
     writeFilms();
     const file = inFolder('corpus.jsonl');
     utimesSync(file, new Date(), new Date(1e12));
@@ -88,8 +88,8 @@ describe('a changed corpus', () => {
   });
 });
 
-describe('an index that is not what is wanted', () => {
-  it('is refused by name if a file is shorter, damaged or missing', async () => {
+describe('an unsuitable index', () => {
+  it('is rejected with the file that is truncated, damaged or missing', async () => {
     writeFilms();
     await openFilms();
     const folder = inFolder('index', 'bm25');
@@ -108,7 +108,7 @@ describe('an index that is not what is wanted', () => {
     await search();
   });
 
-  it('is kept if it is of another program', async () => {
+  it('is kept if it belongs to another program', async () => {
     writeFilms();
     await mkdir(inFolder('index', 'bm25'), { recursive: true });
     writeFileSync(inFolder('index', 'bm25', 'vocab.index.json'), '{}');
@@ -116,14 +116,14 @@ describe('an index that is not what is wanted', () => {
     expect(readdirSync(inFolder('index', 'bm25'))).toEqual(['vocab.index.json']);
   });
 
-  it('is refused if it was made by another analyzer', async () => {
+  it('is rejected if made with another analyzer', async () => {
     writeFilms();
     await openFilms();
     await expect(openFilms({}, 'english')).rejects.toThrow(/analyzer english.*analyzer plain/);
   });
 });
 
-it('keeps nothing of an index that was interrupted, or of one that was killed', async () => {
+it('leaves nothing behind when interrupted or killed', async () => {
   writeFilms(makePassages(Array.from({ length: 600 }, (_, i) => `Title\nText ${i}`)));
   await expect(openFilms({ signal: AbortSignal.abort(new Error('stop')) })).rejects.toThrow('stop');
   expect(readdirSync(inFolder('index'))).toEqual([]);
@@ -133,7 +133,7 @@ it('keeps nothing of an index that was interrupted, or of one that was killed', 
   expect(readdirSync(inFolder('index', 'bm25')).join()).not.toContain('shard');
 });
 
-it('keeps the passages of a small file in memory unless there is an index', async () => {
+it('keeps a small file in memory unless there is an index', async () => {
   writeFilms();
   const options = { index: inFolder('index') };
   const search = async () => {
@@ -153,7 +153,7 @@ it.each([
   ['{"id":"a","contents":"x"}\n\n{"id":"a","contents":"y"}', /line 3: .*unique.*line 1/],
   ['\n', /corpus\.jsonl: .*none/],
   [Buffer.from([0x22, 0xff, 0x22]), /line 1: .*UTF-8/],
-])('names a bad line %#', async (text, message) => {
+])('reports an invalid line %#', async (text, message) => {
   writeFileSync(inFolder('corpus.jsonl'), text);
   await expect(openFilms()).rejects.toThrow(message);
 });

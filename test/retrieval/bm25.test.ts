@@ -40,7 +40,7 @@ describe('createBm25Retriever', () => {
       { 青石镇的人口: 0, 云河省最大的渔港: 1, 灯: undefined },
     ],
     [
-      'words that differ in a vowel sign or voicing',
+      'words that only differ in a vowel sign or voicing',
       ['दान उत्सव\nगाँव में', 'दिन उत्सव\nशहर में', 'ハス 池\n花', 'バス 停\n車'],
       { दान: 0, दिन: 1, ハス: 2, バス: 3, द: undefined },
     ],
@@ -50,7 +50,7 @@ describe('createBm25Retriever', () => {
       expect(retriever.search(query, 1)[0]?.index, query).toBe(index);
   });
 
-  it('counts the words of a passage without a title once, whatever the title weight', () => {
+  it('counts words once in a passage without a title, for any title weight', () => {
     const passages = makePassages([
       'Silt\nRosk mapped the silt, and Rosk named it.',
       'The harbour master thanked Rosk.',

@@ -24,16 +24,16 @@ describe('findStatedAnswers', () => {
     ['1948', true],
     ['The', false],
     ['no', false],
-  ])('looks for %s in whole normalised words: %s', async (answer, expected) => {
+  ])('looks for %s as whole normalised words: %s', async (answer, expected) => {
     await expect(findStatedAnswers([ask('', answer)], passages)).resolves.toEqual([expected]);
   });
 
-  it('needs one of several answers', async () => {
+  it('accepts any of several answers', async () => {
     const questions = [ask('', 'x', 'Hawks'), ask('', 'x'), ask('')];
     expect(await findStatedAnswers(questions, passages)).toEqual([true, false, false]);
   });
 
-  it('finds what a search for each answer in each passage finds', async () => {
+  it('equals a search for each answer in each passage', async () => {
     const words = fc.array(fc.constantFrom('a', 'b', 'B', 'c,', 'the'), { maxLength: 4 });
     const text = words.map((parts) => parts.join(' '));
     const texts = fc.array(text, { maxLength: 5 });

@@ -12,7 +12,7 @@ import { FILMS, hasHnswlib, makePassages } from './passages.js';
 const inFolder = folderForEach();
 const source = { corpus: 'c', encoder: 'e' };
 
-/** Encodes each text as its number and counts calls; may fail at one text. */
+/** Encodes each text as its number and counts calls; can fail at a given text. */
 function countingEncoder(failAt?: string): Encoder & { asked: string[] } {
   const asked: string[] = [];
   return {
@@ -26,6 +26,12 @@ function countingEncoder(failAt?: string): Encoder & { asked: string[] } {
     },
   };
 }
+
+it('reports what an encoder lacks', async () => {
+  await expect(createRetriever('exact', [], { encoder: inFolder('none') })).rejects.toThrow(
+    /config\.json in .*none\. To get one:/,
+  );
+});
 
 describe('embedCorpus', () => {
   const passages = makePassages(Array.from({ length: 1300 }, (_, i) => String(i)));
@@ -57,7 +63,7 @@ describe('embedCorpus', () => {
   it.each([
     [{ corpus: 'other' }, 'corpus c'],
     [{ encoder: 'other' }, 'encoder e'],
-  ])('rejects a folder of another source: %o', async (change, message) => {
+  ])('rejects a folder made from another source: %o', async (change, message) => {
     await embedCorpus(countingEncoder(), passages, kept());
     const other = { ...kept(), source: { ...source, ...change } };
     await expect(embedCorpus(countingEncoder(), passages, other)).rejects.toThrow(message);

@@ -29,7 +29,7 @@ describe('hashFeatures', () => {
     const title = hashFeatures('cat\n', 'passage', options);
     expect(title).toEqual(query);
   });
-  it('returns each bucket at most once, within range', () => {
+  it('returns each bucket at most once and within range', () => {
     const options = { wordBuckets: 7, gramBuckets: 5, gramLengths: [3, 4], titleWeight: 2 };
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
@@ -48,7 +48,7 @@ describe('createHashedEncoder', () => {
     expect(Math.hypot(...film)).toBeCloseTo(1, 5);
     expect(nothing.every((value) => value === 0)).toBe(true);
   });
-  it('finds passages by their words without training', async () => {
+  it('finds passages with the same words without training', async () => {
     const retriever = await retrieverOf(createHashedEncoder(initialWeights()));
     const [passages] = await retriever.retrieve(['Andrei Tarkovsky born'], { topK: 2 });
     expect(passages[0].passage.id).toBe('p1');
@@ -82,13 +82,13 @@ describe('encoderToBytes', () => {
       expect(cosine).toBeGreaterThan(0.999);
     });
   });
-  it('survives a round trip bit by bit', () => {
+  it('round-trips bit by bit', () => {
     const loaded = encoderFromBytes(encoderToBytes(createHashedEncoder(initialWeights())));
     const again = encoderFromBytes(encoderToBytes(loaded));
     expect(again.weights.projection).toEqual(loaded.weights.projection);
     expect(again.weights.features).toEqual(loaded.weights.features);
   });
-  it('rejects a gain that is not finite', () => {
+  it('rejects a non-finite gain', () => {
     const weights = initialWeights();
     weights.passageGain[3] = NaN;
     const bytes = encoderToBytes(createHashedEncoder(weights));

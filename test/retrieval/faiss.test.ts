@@ -65,7 +65,7 @@ describe.skipIf(!isThere)(
     }, 120_000);
     afterAll(() => void server?.kill());
 
-    it('FAISS behind the protocol finds what an exact index finds', async () => {
+    it('FAISS served over the protocol gives the results of an exact index', async () => {
       const expected = await exact.retrieve(queries, { topK: 5 });
       const remote = createRemoteRetriever({ url });
       for (const batchSize of [1, 16, 64]) {
@@ -81,7 +81,7 @@ describe.skipIf(!isThere)(
       }
     });
 
-    it("Search-R1's generation loop reads our server's answers", async () => {
+    it("Search-R1's generation loop accepts our server's answers", async () => {
       const ours = await startRetrievalServer(exact);
       const asked = queries.slice(0, 4);
       const { stdout } = await promisify(execFile)(python!, [script, 'ask', ours.url, ...asked]);

@@ -181,7 +181,7 @@ describe('Milvus', () => {
     await expect(built).rejects.toThrow(/65535 bytes.*long/);
   });
 
-  it("passes on the server's reason", async () => {
+  it("reports the server's reason", async () => {
     const refusal = { error_code: 'UnexpectedError', reason: 'disk is full' };
     const full = (): MilvusClient => ({ ...inMemory(), insert: async () => ({ status: refusal }) });
     const built = buildMilvusCollection('milvus://a:1/full', FILMS, encoder, { connect: full });

@@ -21,7 +21,7 @@ describe('retrievalRecall', () => {
       { k: 3, recall: 0.5, hitRate: 0.5 },
     ]);
   });
-  it('rejects queries without evidence, no queries and a k of 0', async () => {
+  it('rejects queries without evidence, an empty list and k = 0', async () => {
     await expect(retrievalRecall(inOrder, [{ query: 'a', evidence: [] }], [1])).rejects.toThrow(
       'evidence',
     );

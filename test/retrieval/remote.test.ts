@@ -54,7 +54,7 @@ describe('remote retriever and server', () => {
     const remote = createRemoteRetriever({ url: 'http://127.0.0.1:1/retrieve' });
     expect(await remote.retrieve([], { topK: 3 })).toEqual([]);
   });
-  it('can close during a request', async () => {
+  it('can be closed during a request', async () => {
     const server = await serve(echoRetriever(), { delayMs: 60_000 });
     const waiting = createRemoteRetriever({ url: server.url }).retrieve(['a'], { topK: 1 });
     const rejected = expect(waiting).rejects.toThrow('retrieval server');
@@ -75,7 +75,7 @@ describe('startRetrievalServer', () => {
     const bare = await post(url, { queries: ['a'] });
     expect(bare).toEqual({ status: 200, json: { result: [[document]] } });
   });
-  it('waits for the artificial delay', async () => {
+  it('applies the artificial delay', async () => {
     const { url } = await serve(echoRetriever(), { delayMs: 50 });
     const start = performance.now();
     await createRemoteRetriever({ url }).retrieve(['a'], { topK: 1 });
@@ -84,14 +84,14 @@ describe('startRetrievalServer', () => {
   it.each([
     ['not JSON', '{', 400, 'JSON'],
     ['not UTF-8', Buffer.from('{"queries": ["Århus"]}', 'latin1'), 400, 'UTF-8'],
-    ['queries of another type', { queries: 'a' }, 400, 'queries'],
+    ['queries of the wrong type', { queries: 'a' }, 400, 'queries'],
     ['no queries', { queries: [] }, 400, 'queries'],
     ['topk below 1', { queries: ['a'], topk: 0 }, 400, 'topk'],
     ['topk above the limit', { queries: ['a'], topk: 11 }, 400, 'at most 10'],
     ['too many queries', { queries: ['a', 'b', 'c'] }, 400, 'at most 2'],
     ['too many passages', { queries: ['a', 'b'], topk: 8 }, 400, 'at most 15'],
-    ['a query that is too long', { queries: ['a'.repeat(101)] }, 400, 'at most 100'],
-    ['too large a body', { queries: ['a'.repeat(5000)] }, 413, 'at most 1000 bytes'],
+    ['an overlong query', { queries: ['a'.repeat(101)] }, 400, 'at most 100'],
+    ['an oversized body', { queries: ['a'.repeat(5000)] }, 413, 'at most 1000 bytes'],
   ])('rejects %s', async (_, body, status, message) => {
     const { url } = await serve(echoRetriever(), {
       maxTopK: 10,
@@ -104,7 +104,7 @@ describe('startRetrievalServer', () => {
     expect(answer.status).toBe(status);
     expect(answer.json.error.message).toContain(message);
   });
-  it('rejects other paths and methods, and reports errors of the retriever', async () => {
+  it('rejects other paths and methods, and reports retriever errors', async () => {
     const failing = echoRetriever(() => {
       throw new Error('index gone');
     });
@@ -117,7 +117,7 @@ describe('startRetrievalServer', () => {
     });
   });
   it.each(['evil.example', '127.0.0.1', 'localhost:1'])(
-    'refuses the name %s, also by DNS rebinding',
+    'rejects the host name %s, also against DNS rebinding',
     async (host) => {
       const { url } = await serve(echoRetriever());
       // Not fetch, which sets the Host header itself.
@@ -129,7 +129,7 @@ describe('startRetrievalServer', () => {
       response.resume();
     },
   );
-  it('refuses a packed body by name', async () => {
+  it('rejects a compressed body', async () => {
     const { url } = await serve(echoRetriever());
     const headers = { ...JSON_TYPE, 'content-encoding': 'gzip' };
     const { status, json } = await post(url, gzipSync('{"queries": ["a"]}'), { headers });
@@ -138,7 +138,7 @@ describe('startRetrievalServer', () => {
   });
 
   it.each([undefined, 'text/plain', 'application/x-www-form-urlencoded'])(
-    'refuses the content type %s',
+    'rejects the content type %s',
     async (type) => {
       const { url } = await serve(echoRetriever());
       const ask = async (headers: Record<string, string>) =>
@@ -158,7 +158,7 @@ describe('startRetrievalServer', () => {
       await expect(ask(wrong)).rejects.toThrow('got 401');
     expect(await ask('secret')).toHaveLength(1);
   });
-  it('rejects requests over the limit unread, also when clients have disconnected', async () => {
+  it('rejects requests over the limit without reading them, also after clients have disconnected', async () => {
     const { retriever, waiting, release } = slowRetriever();
     const { url } = await serve(retriever, { maxConcurrency: 2, timeoutMs: 100 });
     const late = [post(url, { queries: ['a'] }), post(url, { queries: ['b'] })];
@@ -175,7 +175,7 @@ describe('startRetrievalServer', () => {
     release();
     await expect.poll(async () => (await post(url, { queries: ['c'] })).status).toBe(200);
   });
-  it('gives back the places of clients whose bodies never end', async () => {
+  it('frees the slots of clients whose bodies never end', async () => {
     const { url, port } = await serve(echoRetriever(), { maxConcurrency: 2, timeoutMs: 100 });
     const head = `POST /retrieve HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n`;
     for (const framing of [
@@ -197,7 +197,7 @@ describe('startRetrievalServer', () => {
       for (const client of clients) client.destroy();
     }
   });
-  it('names the first fault of a million', async () => {
+  it('reports only the first of a million errors', async () => {
     const { url } = await serve(echoRetriever(), { maxBodyBytes: 1 << 24 });
     const queries = Array.from({ length: 1_000_000 }, (_, i) => i);
     const { status, json } = await post(url, { queries });
@@ -205,7 +205,7 @@ describe('startRetrievalServer', () => {
     expect(json.error.message).toContain('queries[0]');
     expect(json.error.message.length).toBeLessThan(500);
   });
-  it('stops on a signal after the requests in flight', async () => {
+  it('stops at a signal, after the requests in flight', async () => {
     const before = process.listeners('SIGTERM');
     const { retriever, waiting, release } = slowRetriever();
     const server = await serve(retriever, { stopOnSignals: true });
@@ -234,7 +234,7 @@ describe('startRetrievalServer', () => {
     await expect(remote.retrieve(['a'], { topK: 1 })).rejects.toThrow('within 500 ms');
     await seen;
   });
-  it('rejects options out of range and a port in use', async () => {
+  it('rejects invalid options and a port in use', async () => {
     await expect(startRetrievalServer(echoRetriever(), { maxTopK: 0 })).rejects.toThrow('maxTopK');
     const { port } = await serve(echoRetriever());
     await expect(startRetrievalServer(echoRetriever(), { port })).rejects.toThrow('EADDRINUSE');
@@ -257,11 +257,11 @@ describe('createRemoteRetriever', () => {
     ['too many results', 200, '{"result": [[], []]}', 'got 2'],
     ['too many passages', 200, answerOf(1, 1, 1, 1), 'query 0'],
     ['passages in the wrong order', 200, answerOf(3, 1, 2), 'score 2 comes after 1'],
-    ['too much', 200, ' '.repeat(1001), '1000 bytes'],
+    ['too many bytes', 200, ' '.repeat(1001), '1000 bytes'],
   ])('rejects an answer with %s', async (_, status, text, message) => {
     await expect(ask(await fixedServer(status, text))).rejects.toThrow(message);
   });
-  it('reads documents with numeric or missing ids and missing scores', async () => {
+  it('accepts numeric or missing ids and missing scores', async () => {
     const documents = [
       { document: { id: 7, contents: 'T\nx' } },
       { document: { contents: 'U\ny' } },
@@ -275,9 +275,9 @@ describe('createRemoteRetriever', () => {
     ]);
   });
   it.each([
-    ['a single query where the server is busy', ['a'], 429, 3],
-    ['no single query that the server can never answer', ['a'], 400, 1],
-    ['no several queries, which the caller asks for one by one', ['a', 'b'], 503, 1],
+    ['a single query if the server is busy', ['a'], 429, 3],
+    ['no single query after a permanent error', ['a'], 400, 1],
+    ['no batch, which the caller splits', ['a', 'b'], 503, 1],
   ])('retries %s', async (_, queries, status, numTries) => {
     let tries = 0;
     const server = closing(

@@ -20,17 +20,14 @@ const idsOf = async (name: string, options = {}): Promise<string[]> => {
 };
 
 describe('createRetriever', () => {
-  it.each(RETRIEVERS.names())(
-    'finds a passage of the small world by its title with %s',
-    async (name) => {
-      const passages = (await loadDataSet()).passages.slice(0, 50);
-      const retriever = await createRetriever(name, passages);
-      const titles = passages.map(({ title }) => title);
-      const found = await retriever.retrieve(titles, { topK: 1 });
-      const right = found.filter(([{ passage }], i) => passage.title === passages[i].title);
-      expect(right.length).toBeGreaterThan(40);
-    },
-  );
+  it.each(RETRIEVERS.names())('finds a small-world passage by its title with %s', async (name) => {
+    const passages = (await loadDataSet()).passages.slice(0, 50);
+    const retriever = await createRetriever(name, passages);
+    const titles = passages.map(({ title }) => title);
+    const found = await retriever.retrieve(titles, { topK: 1 });
+    const right = found.filter(([{ passage }], i) => passage.title === passages[i].title);
+    expect(right.length).toBeGreaterThan(40);
+  });
 
   it('applies the title weight', async () => {
     const found = createBm25Retriever(FILMS, { titleWeight: 0 }).search('film Tallinn', 3);
@@ -39,7 +36,7 @@ describe('createRetriever', () => {
     expect(await idsOf('bm25')).not.toEqual(expected);
   });
 
-  it("queries a server by address, with the environment's token", async () => {
+  it("queries a server by address with the environment's token", async () => {
     server = await startRetrievalServer(createBm25Retriever(FILMS), { token: 'secret' });
     await expect(idsOf(server.url)).rejects.toThrow('got 401');
     vi.stubEnv('RETRIEVAL_TOKEN', 'secret');
@@ -49,7 +46,7 @@ describe('createRetriever', () => {
     expect((await idsOf(server.url))[0]).toBe('p2');
   });
 
-  it('lists the names for an unknown one', async () => {
+  it('lists the known names for an unknown one', async () => {
     const message = 'Expected a retriever of bm25, exact, hnsw';
     await expect(createRetriever('bm52', FILMS)).rejects.toThrow(message);
     expect(() => retrieverNameSchema.parse('bm52')).toThrow(message);

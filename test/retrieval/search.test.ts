@@ -27,7 +27,7 @@ const settings = fc.record({
 });
 
 describe('searchAll', () => {
-  it('keeps the order, fetches duplicates once and fails only bad queries', async () => {
+  it('keeps the order, fetches duplicates once, and only fails bad queries', async () => {
     await fc.assert(
       fc.asyncProperty(someQueries, settings, async (queries, options) => {
         const retriever = echoRetriever((batch) => {
@@ -49,7 +49,7 @@ describe('searchAll', () => {
       }),
     );
   });
-  it('uses, but never exceeds, the concurrency', async () => {
+  it('uses the allowed concurrency and never exceeds it', async () => {
     let [running, most] = [0, 0];
     const retriever = echoRetriever(async () => {
       most = Math.max(most, ++running);
@@ -100,7 +100,7 @@ describe('searchAll', () => {
     expect(ids(outcomes)).toEqual(['failed', 'failed']);
     expect(reasons).toEqual(['TimeoutError']);
   });
-  it('gives up all requests at the deadline of the search, and sends no more', async () => {
+  it('aborts all requests at the deadline of the search, and sends no more', async () => {
     const aborted: string[] = [];
     const retriever = echoRetriever(([query], signal) => {
       if (query === 'a') return;

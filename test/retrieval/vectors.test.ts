@@ -35,7 +35,7 @@ describe('buildExactIndex', () => {
       }),
     );
   });
-  it('rejects vectors of unequal length or not finite', () => {
+  it('rejects vectors of unequal length and non-finite values', () => {
     expect(() => buildExactIndex([])).toThrow('at least one vector');
     const unequal = [2, 3].map((length) => new Float32Array(length));
     expect(() => buildExactIndex(unequal)).toThrow(/2 dimensions.*3/);

@@ -27,17 +27,21 @@ describe('criticalSteps', () => {
   it.each([
     ['an answer without search', ANSWER, 1],
     // generate, search, generate
-    ['two queries at once', search('a ## b') + ANSWER, 3],
-    ['the same two one by one', search('a') + search('b') + ANSWER, 5],
-    ['eight queries at once', search('a ## b ## c ## d ## e ## f ## g ## h') + ANSWER, 3],
-    ['two at once, then one', search('a ## b') + search('c') + ANSWER, 5],
-    ['an invalid action, which searches for nothing', `x${INVALID_ACTION_NOTICE}${ANSWER}`, 2],
-    ['a last search that does not run', `${search('a')}<think> t </think><search> b </search>`, 3],
+    ['two parallel queries', search('a ## b') + ANSWER, 3],
+    ['two sequential queries', search('a') + search('b') + ANSWER, 5],
+    ['eight parallel queries', search('a ## b ## c ## d ## e ## f ## g ## h') + ANSWER, 3],
+    ['two parallel queries, then one', search('a ## b') + search('c') + ANSWER, 5],
+    ['an invalid action without a search', `x${INVALID_ACTION_NOTICE}${ANSWER}`, 2],
+    [
+      'a last search that is not executed',
+      `${search('a')}<think> t </think><search> b </search>`,
+      3,
+    ],
   ])('counts the steps of %s', (_, response, expected) => {
     expect(stepsIn(splitTranscript(response))).toBe(expected);
   });
 
-  it('is at most the number of all steps, and equal to it without parallel queries', () => {
+  it('is at most the number of all steps, and equal without parallel queries', () => {
     fc.assert(
       fc.property(turnsArbitrary, fc.nat(3), (searches, others) => {
         const modelCalls = searches.length + others;
@@ -51,7 +55,7 @@ describe('criticalSteps', () => {
     );
   });
 
-  it('falls by two for each search that joins another', () => {
+  it('drops by two when two search turns are merged', () => {
     fc.assert(
       fc.property(turnsArbitrary, ([first, second, ...rest]) => {
         fc.pre(second !== undefined);
@@ -62,7 +66,7 @@ describe('criticalSteps', () => {
     );
   });
 
-  it('is what the policy and the search engine wrote in turn, as verl counts num_turns', async () => {
+  it("equals verl's num_turns without prompt and notices", async () => {
     const random = createRandom('critical steps');
     for (let i = 0; i < 100; i++) {
       const drawn = (await drawRolloutCase(random.fork(i))) as {

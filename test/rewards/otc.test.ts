@@ -18,7 +18,7 @@ describe('OTC, PPO form', () => {
     expect(absoluteToolReward(m)).toBeCloseTo(expected, 12);
   });
 
-  it('falls with every call and stays above 0', () => {
+  it('decreases with every call and stays above 0', () => {
     fc.assert(
       fc.property(calls, (m) => {
         expect(absoluteToolReward(m + 1)).toBeLessThan(absoluteToolReward(m));
@@ -30,13 +30,13 @@ describe('OTC, PPO form', () => {
 
 describe('OTC, GRPO form', () => {
   it.each([
-    ['none, where none is needed', 0, 0, 1],
-    ['three, where none is needed', 3, 0, Math.SQRT1_2],
-    ['as few as are needed', 2, 2, 1],
+    ['no call when none is needed', 0, 0, 1],
+    ['three calls when none is needed', 3, 0, Math.SQRT1_2],
+    ['as few calls as needed', 2, 2, 1],
     // f = 2 * 4 * 2 / 6 = 8/3, and sin(8/3 * pi / 4) = sin(120 degrees)
-    ['twice as many as are needed', 4, 2, Math.sqrt(3) / 2],
+    ['twice as many calls as needed', 4, 2, Math.sqrt(3) / 2],
     // f = 2 * 3 * 1 / 4 = 3/2, and sin(3/2 * pi / 2) = sin(135 degrees)
-    ['three times as many', 3, 1, Math.SQRT1_2],
+    ['three times as many calls as needed', 3, 1, Math.SQRT1_2],
   ])('gives a right answer with %s', (_, m, n, expected) => {
     expect(relativeToolReward(m, n)).toBeCloseTo(expected, 12);
   });
@@ -51,7 +51,7 @@ describe('OTC, GRPO form', () => {
     );
   });
 
-  it('compares with the fewest calls of a right answer in the group; wrong answers get 0', () => {
+  it('compares with the fewest calls of a correct answer in the group; wrong answers get 0', () => {
     const group = [after(2), after(4), after(1, 'wrong')];
     const totals = group.map((one) => scoreRollout(otc('grpo'), one, group).components.total);
     expect(totals[0]).toBeCloseTo(1, 12);

@@ -49,7 +49,7 @@ describe('decomposition (Eq. 4), lambda_d = 0.15, alpha = 3', () => {
     ['single_hop', 0, 0.15, 0.15],
     [undefined, 0, 0.15, 0.15],
   ])(
-    'gives a %s question searched split, whole and not at all %d, %d and %d',
+    'gives a %s question searched in parts, whole and not at all %d, %d and %d',
     (questionType, ...expected) => {
       [[['a', 'b']], [['a']], []].forEach((searchTurns, i) => {
         const score = scoreOf('paper', { searchTurns, questionType }).decomposition;
@@ -69,7 +69,7 @@ describe('decomposition (Eq. 4), lambda_d = 0.15, alpha = 3', () => {
     expect(score('authors-code', 'sequential')).toBe(0.15);
   });
 
-  it('is 0, lambda_d or alpha times lambda_d, and decomposing changes it for every question type', () => {
+  it('is 0, lambda_d or alpha times lambda_d, and depends on decomposing for every question type', () => {
     const weight = fc.double({ min: 0.01, max: 2, noNaN: true });
     fc.assert(
       fc.property(rolloutArbitrary, weight, weight, (rollout, lambdaD, alpha) => {
@@ -97,7 +97,7 @@ describe('search count (Eq. 5), lambda_s = 0.35', () => {
     ['hybrid', [-0.7, -0.35, 0, 0, 0]],
     [undefined, [-0.7, -0.35, 0, 0, 0]],
   ])(
-    'gives a %s question 0 to 4 searches the rewards %j, and the shift adds lambda_s',
+    'gives a %s question 0 to 4 searches the rewards %j; the shift adds lambda_s',
     (questionType, expected) => {
       expected.forEach((reward, length) => {
         const change = { searchTurns: Array.from({ length }, () => ['a']), questionType };
@@ -114,11 +114,11 @@ describe('format (Eq. 6), lambda_f = 0.1', () => {
     ['right', false, -0.1],
     ['wrong', true, 0.1],
     ['wrong', false, 0],
-  ])('gives a %s answer, format = %s the reward %d', (answer, formatOk, expected) => {
+  ])('gives a %s answer with format = %s the reward %d', (answer, formatOk, expected) => {
     expect(scoreOf('paper', { answer, formatOk }).format).toBe(expected);
   });
 
-  it('gives no negative zero where its weight is 0', () => {
+  it('is not negative zero with weight 0', () => {
     expect(scoreOf('search-r1', { formatOk: false }).format).toBe(0);
   });
 });
@@ -132,7 +132,7 @@ describe('Search-R1’s format reward', () => {
     ['wrong', true, 0.2],
     ['wrong', false, 0.1],
     [null, false, 0],
-  ])('gives the answer %s, format = %s the total %d', (answer, formatOk, total) => {
+  ])('gives the answer %s with format = %s the total %d', (answer, formatOk, total) => {
     expect(scoreOf('search-r1-format', { answer, formatOk }).total).toBeCloseTo(total, PLACES);
   });
 
@@ -150,17 +150,17 @@ describe('Search-R1’s format reward', () => {
 describe('presetRewards (Eq. 7)', () => {
   it.each<[string, Partial<ScoringInput>, number, number]>([
     ['the ideal comparison', {}, 1.45, 1.8],
-    ['a comparison asked one by one', { searchTurns: [['a'], ['b']] }, 0.65, 1],
+    ['a comparison searched one by one', { searchTurns: [['a'], ['b']] }, 0.65, 1],
     ['the ideal chain', { questionType: 'sequential', searchTurns: [['a'], ['b']] }, 1.15, 1.5],
     ['a sequential question parallelized', { questionType: 'sequential' }, 0.65, 1],
     [
-      'a single hop, right without the format',
+      'a single hop with a right answer in the wrong format',
       { questionType: 'single_hop', searchTurns: [['a']], formatOk: false },
       1.05,
       1.4,
     ],
     [
-      'nothing at all',
+      'an empty rollout',
       { answer: null, formatOk: false, searchTurns: [], questionType: 'single_hop' },
       -0.2,
       0.15,

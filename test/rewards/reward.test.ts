@@ -43,7 +43,7 @@ describe('scoreRollout', () => {
     expect(totals).toEqual([1, 0]);
   });
 
-  it('sums turn values by weight, outside the total', () => {
+  it('sums turn rewards by weight, outside the total', () => {
     const perTurn: Reward = {
       name: 'new queries',
       weight: 2,
@@ -81,7 +81,7 @@ describe('scoreRollout', () => {
     expect(scoreRollout([size], TWO_TURNS).components.size).toBe(1);
   });
 
-  it('names the question, and rejects a sum that is not finite', () => {
+  it('names the question, and rejects a non-finite sum', () => {
     const question: Question = { id: 'q7', question: 'Who?', goldenAnswers: [], metadata: {} };
     const asked = { ...TWO_TURNS, question };
     const broken = { name: 'broken', score: () => NaN };
@@ -94,10 +94,10 @@ describe('scoreRollout', () => {
 
 describe('checkRewards', () => {
   it.each([
-    ['a name twice', { name: 'format' }, 'but got "format"'],
+    ['a repeated name', { name: 'format' }, 'but got "format"'],
     ['no name', { name: '' }, 'but got ""'],
     ['the name of the sum', { name: 'total' }, 'but got "total"'],
-    ['a weight that is no number', { weight: NaN }, 'reward "queries" to be a number'],
+    ['a weight of NaN', { weight: NaN }, 'reward "queries" to be a number'],
   ])('rejects %s', (_, change, message) => {
     const rewards = [...presetRewards('paper'), { ...numQueries, ...change }];
     expect(() => checkRewards(rewards)).toThrow(message);

@@ -32,17 +32,17 @@ describe('scoringInput', () => {
 
   it.each<[string, Segment[], object]>([
     [
-      'does not change with what the environment wrote',
+      "ignores the environment's text",
       segments.map((s) => (s.kind === 'information' ? { ...s, text: 'anything </think>' } : s)),
       { answer: 'x', formatOk: true, searchTurns: [['a', 'b']] },
     ],
     [
-      'counts no search that was not executed',
+      'ignores a search that was not executed',
       segments.slice(0, 2),
       { answer: null, formatOk: false, searchTurns: [] },
     ],
     [
-      'reads a policy segment that was sampled in pieces',
+      'joins consecutive policy segments',
       [
         segment('policy', '<think> t </think> <sea'),
         segment('policy', 'rch> a </search>'),
@@ -52,14 +52,14 @@ describe('scoringInput', () => {
     ],
   ])('%s', (_, some, expected) => expect(seen(some)).toMatchObject(expected));
 
-  it('leaves the question type of a question without a graph unknown', () => {
+  it('has no question type for a question without a graph', () => {
     const question = { ...COMPARISON, metadata: {} };
     expect(scoringInput({ segments, searchTurns }, question).questionType).toBeUndefined();
   });
 });
 
 describe('scoringInputFromTranscript', () => {
-  it('equals scoringInput except for the passages', () => {
+  it('equals scoringInput except for passages', () => {
     const response = segments.slice(1).map((s) => s.text);
     const { trajectory, question, ...rest } = scoringInputFromTranscript(response.join('\n'), {
       goldenAnswers: ['Bo Reed'],

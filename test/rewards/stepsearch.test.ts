@@ -76,7 +76,7 @@ describe('StepSearch', () => {
     ['Bo Reed', ['p1', 'p3']],
   ];
 
-  it('gives F1 and key words to the whole, gain minus redundancy to each turn', () => {
+  it('adds F1 and key words to the total, gain minus redundancy to each turn', () => {
     const right = searched(asked, '<think> t </think><answer> 1904 </answer>');
     const { components, turns: byTurn } = scoreRollout(stepSearch(), right);
     expect(components).toMatchObject({ outcome: 1, answer_f1: 1, key_words: 1, steps: 0 });

@@ -30,7 +30,7 @@ describe('subQuestionRecall', () => {
 });
 
 describe('evidenceRecall', () => {
-  it('counts passages that were shown whole', () => {
+  it('only counts passages shown whole', () => {
     const graph = SINGLE.metadata.graph!;
     const [id] = graph[0].evidence;
     const recall = (passage: { isCut?: true }) =>
@@ -46,7 +46,7 @@ describe('evidenceRecall', () => {
   });
 });
 
-it('there is evidence if the graph names a passage for every sub-question', () => {
+it('hasEvidence is true if the graph names a passage for every sub-question', () => {
   const [first, ...others] = COMPARISON.metadata.graph!;
   const without = { metadata: { graph: [{ ...first, evidence: [] }, ...others] } };
   expect(
@@ -54,8 +54,8 @@ it('there is evidence if the graph names a passage for every sub-question', () =
   ).toEqual([true, false, false, false]);
 });
 
-it('a policy gave up if it answered with turns left and evidence missing', () => {
-  // The answer is a call too: with four calls, it searched three times.
+it('gaveUp is true for an answer with turns left and evidence missing', () => {
+  // The answer is a call, too: with four calls, it searched three times.
   const given = { answer: 'x', modelCalls: 4, maxSearchTurns: 4, evidenceSeen: 0.5 };
   expect(
     [

@@ -1,6 +1,6 @@
 /**
- * The disk fails at any one write: the old or the new content is there, and the next
- * attempt succeeds.
+ * The disk fails at any write: the old or the new content is left, and the next attempt
+ * succeeds.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -115,7 +115,7 @@ vi.mock('node:fs', async (original) => {
 });
 
 /**
- * Runs work while the disk fails at write `at`; returns whether there was such a write.
+ * Runs work with a disk that fails at write `at`; returns whether that write happened.
  */
 async function whileFailing(
   kind: Kind,
@@ -132,7 +132,7 @@ const inFolder = folderForEach();
 const debris = (folder: string): string[] =>
   readdirSync(folder).filter((name) => name.endsWith('.partial'));
 
-describe.each(KINDS)('a disk that fails (%s) at any write', (kind) => {
+describe.each(KINDS)('a disk that fails (%s) during any write', (kind) => {
   let folder: string;
   beforeEach(() => (folder = inFolder(kind)));
 
@@ -152,10 +152,7 @@ describe.each(KINDS)('a disk that fails (%s) at any write', (kind) => {
 
   it.each<[string, (path: string, text: string) => Promise<void>]>([
     ['written', writeFileSafely],
-    [
-      'written text by text',
-      (path, text) => writeTextsSafely(path, [text.slice(0, 1), text.slice(1)]),
-    ],
+    ['written in parts', (path, text) => writeTextsSafely(path, [text.slice(0, 1), text.slice(1)])],
     [
       'copied',
       async (path, text) => {
@@ -218,7 +215,7 @@ describe.each(KINDS)('a disk that fails (%s) at any write', (kind) => {
 
   // A model has many writes; half of one is the hardest failure.
   it.skipIf(!isFull && kind !== 'torn')(
-    'leaves every old or new file of an exported model (needs test:full)',
+    'leaves an old or a new copy of every file of an exported model (needs test:full)',
     async () => {
       await useBackend('cpu');
       const [first, second] = [1, 2].map((seed) => tinyModel(seed));
@@ -253,7 +250,7 @@ describe.each(KINDS)('a disk that fails (%s) at any write', (kind) => {
     },
   );
 
-  it('leaves the first lines of a journal, which resumes', async () => {
+  it('leaves the first lines of a journal, which can be resumed', async () => {
     const add = async (own: string): Promise<readonly number[]> => {
       const journal = await openJournal<number>(join(own, 'j.jsonl'), 'h');
       for (let i = journal.items.length; i < 4; i++) await journal.append(i);
@@ -335,7 +332,8 @@ if (isFull) {
       return values;
     };
     /**
-     * Fails at each write of the work in turn; run again, it ends as without a failure.
+     * Fails at each write of the work in turn; a second run gives the result without a
+     * failure.
      */
     async function goesOn(kind: Kind, work: (folder: string) => Promise<unknown>): Promise<void> {
       const whole = await work(inFolder('whole'));

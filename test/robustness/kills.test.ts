@@ -87,11 +87,11 @@ async function run(args: readonly string[], cwd: string, killAfterMs = Infinity)
   return { workMs: performance.now() - start, isKilled: signal === 'SIGKILL' };
 }
 
-/** All results, without times. */
+/** All results without times. */
 function results(folder: string): Record<string, string> {
   const files = readdirSync(join(folder, 'out'), { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, 'out', name))
-    // A training's page shows its pace; partial files are no results.
+    // A run's page shows its pace; partial files are not results.
     .filter((file) => statSync(file).isFile() && !/report\.html$|\d\.partial$/.test(file));
   return Object.fromEntries(
     files.map((file) => {
@@ -144,7 +144,7 @@ describe.skipIf(!isFull || !isBuilt)('killed work (needs test:full)', () => {
   });
 
   it.each(Object.entries(KINDS))(
-    'resumes to the same result: %s',
+    'resumes with the same result: %s',
     async (kind, args) => {
       const makeFolder = (name: string): string => {
         const folder = join(root, `${kind}-${name}`);

@@ -42,7 +42,7 @@ interface Answered {
   /** Milliseconds per answer, by status. */
   waitsMs: Record<string, number[]>;
 }
-/** Most growth of a heap that counts as flat. */
+/** Maximum growth of a heap that counts as flat. */
 const FLAT_BYTES = 5e6;
 
 setFlagsFromString('--expose-gc');
@@ -89,7 +89,7 @@ describe.skipIf(!isFull || !isBuilt)('under load (needs test:full)', () => {
     let said = '';
     training.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const ended = once(training, 'close') as Promise<[number | null]>;
-    // In their own process, so that measuring does not delay them.
+    // In a separate process, so that measuring does not delay them.
     const clients = spawn(process.execPath, [
       CLIENTS,
       server.url,
@@ -115,7 +115,7 @@ describe.skipIf(!isFull || !isBuilt)('under load (needs test:full)', () => {
       [
         `${numSent} requests of ${NUM_CLIENTS} clients in ${seconds} s: ${of(all)}`,
         ...Object.entries(waitsMs).map(([status, waits]) => `status ${status}: ${of(waits)}`),
-        // Little's law: clients that ask again at once wait this long.
+        // Little's law: clients that repeat immediately wait this long.
         `clients / throughput: ${Math.round((NUM_CLIENTS / numSent) * seconds * 1000)} ms`,
         `heap ${megabytes(late - early)} more at the end`,
       ].join('\n'),
@@ -156,7 +156,7 @@ describe.skipIf(!isFull || !isBuilt)('under load (needs test:full)', () => {
     );
     expect(measured.map(({ tensors }) => tensors)).toEqual(measured.map(() => first.tensors));
     expect(last.heap - first.heap).toBeLessThan(FLAT_BYTES);
-    // Tensors are not on the heap.
+    // Tensors are outside the heap.
     expect(last.resident - first.resident).toBeLessThan(10 * FLAT_BYTES);
   }, 3_600_000);
 

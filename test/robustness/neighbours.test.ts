@@ -1,6 +1,6 @@
 /**
- * A training among hostile neighbours: readers that leave, folders and locks that are
- * removed, a second process, signals.
+ * A training among hostile neighbours: readers that exit, removed folders and locks, a
+ * second process, signals.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ const CLI = packagePath('dist', 'cli.js');
 const STEPS = 12;
 
 describe.skipIf(!isFull || !isBuilt || process.platform === 'win32')(
-  'hostile neighbours (needs test:full)',
+  'a training with hostile neighbours (needs test:full)',
   { timeout: 600_000 },
   () => {
     beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.skipIf(!isFull || !isBuilt || process.platform === 'win32')(
       join(root, out, 'adapter', 'adapter_model.safetensors');
 
     it.each(['2>&1 | head -1', '2>/dev/full', '2>&-', '>&- 2>&-'])(
-      'a training ends normally with %s',
+      'ends normally with %s',
       async (redirection) => {
         const out = `run${redirection.replace(/\W/g, '')}`;
         const child = startInShell(out, redirection);
@@ -55,7 +55,7 @@ describe.skipIf(!isFull || !isBuilt || process.platform === 'win32')(
       },
     );
 
-    it('a second process is refused, and signals leave a checkpoint from which the run resumes', async () => {
+    it('rejects a second process, and can be resumed after a signal', async () => {
       // Long enough for the second process to start before the first one ends.
       const long = (out: string): string[] => [...args(out), '--steps', '150'];
       const whole = await runProcess(long('whole'), root);
@@ -83,7 +83,7 @@ describe.skipIf(!isFull || !isBuilt || process.platform === 'win32')(
     it.each([
       ['folder', '', 'was removed'],
       ['lock', 'run.lock', 'Lost the lock'],
-    ])('a removed %s ends the run with a sentence', async (name, part, sentence) => {
+    ])('ends with a short error if the %s is removed', async (name, part, sentence) => {
       const out = `removed-${name}`;
       const long = [...args(out), '--steps', '100000'];
       const child = spawn(process.execPath, [CLI, ...long], { cwd: root });

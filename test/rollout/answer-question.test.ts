@@ -34,7 +34,7 @@ describe('answerQuestion', () => {
     expect(turns).toEqual([null, null, ['X', 'Y'], null]);
   });
 
-  it('reports to nobody where nobody listens', async () => {
+  it('needs no listener', async () => {
     const rollout = resolveRollout('parallelsearch', 'small-world');
     const tokens = { policy: scriptedPolicy({ 'who?': [ANSWER] }), retriever: echoRetriever() };
     expect(await answerQuestion('who?', tokens, { rollout })).toMatchObject({ answer: 'gold' });

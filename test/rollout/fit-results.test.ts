@@ -33,7 +33,7 @@ function toOutcome(documents: readonly [string, string][]): SearchOutcome {
   return { status: 'ok', passages };
 }
 
-/** The segment of a turn, and what is recorded of it. */
+/** The segment of a turn, and its recorded results. */
 function show(
   outcomes: readonly SearchOutcome[],
   {
@@ -63,8 +63,8 @@ const anyTurn = fc.record({
 
 const anyCut = fc.constantFrom('query' as const, 'raw' as const);
 
-describe('information beyond the limit', () => {
-  it.each(['query', 'raw'] as const)('never has more tokens than the limit: cut %s', (cut) => {
+describe('information over the token limit', () => {
+  it.each(['query', 'raw'] as const)('never exceeds the limit, cut by %s', (cut) => {
     fc.assert(
       fc.property(anyTurn, ({ outcomes, ...options }) => {
         const { segment } = show(outcomes, { ...options, informationCut: cut });
@@ -87,7 +87,7 @@ describe('information beyond the limit', () => {
     },
   );
 
-  it('is cut raw to the first of its token ids', () => {
+  it('is cut to the first token ids by a raw cut', () => {
     fc.assert(
       fc.property(anyTurn, ({ outcomes, ...options }) => {
         const whole = show(outcomes, { ...options, maxInformationTokens: 1e6 }).segment;
@@ -99,7 +99,7 @@ describe('information beyond the limit', () => {
     );
   });
 
-  it('records what a cut leaves, and reads it back', () => {
+  it('is recorded and read back as shown', () => {
     fc.assert(
       fc.property(anyTurn, anyCut, ({ outcomes, ...options }, informationCut) => {
         const { segment, results } = show(outcomes, { ...options, informationCut });
@@ -125,7 +125,7 @@ describe('information beyond the limit', () => {
     toOutcome([title, `${title}2`].map((t) => [t, text]));
   const twice = ['A', 'B'].map((title) => both(title, LONG));
 
-  it('leaves each query an equal part', () => {
+  it('is shared equally between queries', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 120, max: 400 }),
@@ -141,7 +141,7 @@ describe('information beyond the limit', () => {
           expect(first.map(({ text }) => text)).toEqual(second.map(({ text }) => text));
           const ids = results.map((result) => result.status === 'ok' && result.passages[0].id);
           expect(ids).toEqual(['0', '0']);
-          // Nothing that would fit is left out.
+          // Everything that fits is shown.
           expect(limit - segment.tokenIds.length).toBeLessThanOrEqual(3);
         },
       ),
@@ -184,7 +184,7 @@ describe('information beyond the limit', () => {
     expect(cut('raw', 13)).toEqual(['<information>', [[], []]]);
   });
 
-  it('keeps results apart from queries that a cut leaves nothing of', () => {
+  it('keeps the results of queries without any text left apart', () => {
     const { segment, results } = show(twice, { informationCut: 'query', maxInformationTokens: 40 });
     expect(segment.text).toBe('<information>Doc 1(\nDoc 1(</information>');
     expect(passagesOf(results)).toEqual([[], []]);
@@ -194,7 +194,7 @@ describe('information beyond the limit', () => {
 
 describe('a rollout with cut information', () => {
   it.each(['query', 'raw'] as const)(
-    'has a mask as long as its ids: %s',
+    'has as many mask values as ids: %s',
     async (informationCut) => {
       const script = ['<think> a </think><search> X ## Y </search>', ANSWER];
       const trajectory = await playOne(script, { informationCut, maxInformationTokens: 50 });
@@ -204,7 +204,7 @@ describe('a rollout with cut information', () => {
     },
   );
 
-  it('reads queries between commas and labels their results, as RAG-R1', async () => {
+  it('splits queries at commas and labels their results like RAG-R1', async () => {
     const script = ['<think> a </think><search> X,Y ## Z </search>', ANSWER];
     const options = { querySeparator: ',', informationForm: 'json' as const };
     const { trajectories, policy } = await play({ 'who?': script }, options);
@@ -215,7 +215,7 @@ describe('a rollout with cut information', () => {
         '    "Doc 1: X   All about X.",\n    "Doc 1: Y ## Z   All about Y ## Z."\n  ]\n}\n</information>\n',
     );
     expect(policy.calls[1][0]).toContain(segments[2].text);
-    // The labels say that it is a comma.
+    // The labels imply a comma.
     expect(querySeparator).toBeUndefined();
     expect(policy.calls[0][0]).toContain('split parts with ,.');
     const other = await playOne(script, { ...options, querySeparator: '##' });

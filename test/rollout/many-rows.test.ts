@@ -79,7 +79,7 @@ describe('many rows', () => {
     expect(statesOf(2)).toEqual(['a?', 'd?'].map(fresh));
   });
 
-  it('need one generator each; zero rows are fine', async () => {
+  it('need one generator each; zero rows are accepted', async () => {
     const options = { ...OPTIONS, randoms: [createRandom(1)] };
     const run = rollOut(scriptedPolicy({}), library(), [ask('a?'), ask('b?')], options);
     await expect(run).rejects.toThrow('Expected 2 generators');

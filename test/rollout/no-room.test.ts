@@ -24,7 +24,7 @@ describe('passages that do not fit', () => {
   });
   const two = formatInformation([passagesOf('X1', 'X2'), passagesOf('Y1', 'Y2')]);
   const prompt = buildPrompt('parallel', 'who?', { form: 'short' });
-  // Three more turns, and the policy's next text.
+  // Room for three more turns and the policy's next text.
   const enoughForTwo =
     prompt.length + SEARCH.length + two.length + 3 * 10 + OPTIONS.maxNewTokens + 1;
   const search = async (maxLength: number, reservePerTurn?: number) => {
@@ -37,14 +37,14 @@ describe('passages that do not fit', () => {
   };
 
   it.each([
-    ['from the lowest ranks on, alike for every sub-query', enoughForTwo, 10, [2, 2]],
-    ['at the first token that is too much', enoughForTwo - 1, 10, [1, 3]],
-    ['but for the first of a sub-query', prompt.length + SEARCH.length + 60, 10, [1, 3]],
+    ['lowest ranks first, equally for every sub-query', enoughForTwo, 10, [2, 2]],
+    ['one token over the limit', enoughForTwo - 1, 10, [1, 3]],
+    ['all but the first of a sub-query', prompt.length + SEARCH.length + 60, 10, [1, 3]],
   ])('are dropped and counted: %s', async (_, maxLength, reservePerTurn, shown) => {
     expect((await search(maxLength, reservePerTurn)).shown).toEqual([shown, shown]);
   });
 
-  it('are dropped beyond the limit of a turn', async () => {
+  it('are dropped beyond the limit per turn', async () => {
     const show = async (maxInformationTokens: number) => {
       const options = { retriever: generous, topK: 4, maxLength: 10_000, maxInformationTokens };
       const { searchTurns } = await playOne([SEARCH, ANSWER], options);
@@ -57,7 +57,7 @@ describe('passages that do not fit', () => {
     expect(await show(1)).toEqual([1, 1]);
   });
 
-  it('are cut to their first words, but titles and records are not', async () => {
+  it('are cut to their first words; titles and records are not', async () => {
     const script = ['<search> Red River </search>', ANSWER];
     const show = (more: object) => playOne(script, { retriever: generous, topK: 2, ...more });
     const printed = (text: (title: string) => string): string => {
@@ -74,7 +74,7 @@ describe('passages that do not fit', () => {
     expect(cut.searchTurns).toEqual(whole.searchTurns);
   });
 
-  it('are shown without a reserve and end the rollout', async () => {
+  it('are all shown without a reserve, which ends the rollout', async () => {
     const { segments, finish } = await search(enoughForTwo, 10);
     expect([segments[2].text, finish]).toEqual([two, 'answer']);
     const unreserved = await search(enoughForTwo);

@@ -19,7 +19,7 @@ it('fills in defaults', () => {
   });
 });
 
-it('leaves out optional settings at their default, so that hashes stay the same', () => {
+it('omits optional settings at their defaults to keep hashes', () => {
   const named = { informationCut: 'passage', informationForm: 'lines', querySeparator: '##' };
   const hashed = (more: object) => JSON.stringify(rolloutSchema.parse({ ...least, ...more }));
   expect(hashed(named)).toBe(hashed({}));
@@ -54,7 +54,7 @@ it('accepts limits and rejects values beyond them', () => {
   expect(() => rolloutSchema.parse({ ...least, topk: 3 })).toThrow('topk');
 });
 
-it('gives a language model its prompt form, and limits that fit into its context', () => {
+it('derives the prompt form of a language model, and limits that fit its context', () => {
   const limits = { maxNewTokens: 1000, maxInformationTokens: 4000 };
   expect(modelLimits(textPolicy(async () => ''))).toEqual({ ...limits, promptForm: 'chat' });
   const say = async () => ({ message: { role: 'assistant' as const, content: '' } });

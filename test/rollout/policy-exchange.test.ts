@@ -20,10 +20,10 @@ import { call, say } from '../policy/api/chat-stand-in.js';
 import { ANSWER, ask, found, kinds, library, OPTIONS, playOne, SEARCH } from './play.js';
 import { scriptedPolicy } from './scripted-policy.js';
 
-/** `toMatchObject` takes a regular expression itself for an empty object. */
+/** `toMatchObject` treats a bare regular expression as an empty object. */
 const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
 
-/** Rolls out one question with a model that gives these messages in turn. */
+/** Rolls out one question with a model that returns these messages in turn. */
 async function converse(
   replies: readonly AssistantMessage[],
   more: Partial<RolloutOptions> = {},
@@ -50,7 +50,7 @@ async function rollOutOne(
 }
 
 describe('a rollout with tool calls', () => {
-  it('searches for all calls of a message in one turn', async () => {
+  it('executes all calls of a message in one turn', async () => {
     const { trajectory, seen, calls } = await converse([
       call({ queries: ['X', 'Y'] }, { query: 'Z' }),
       say('It is X. <answer> gold </answer>'),
@@ -82,7 +82,7 @@ describe('a rollout with tool calls', () => {
     });
   });
 
-  it('answers an invalid call, and a message that says nothing', async () => {
+  it('replies to an invalid call and to an empty message', async () => {
     const { trajectory, seen } = await converse([call({ text: 'X' }), say(''), say('gold')]);
     expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'notice', 'policy', 'notice', 'policy']);
     expect(seen[1].at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'call-0' });
@@ -90,7 +90,7 @@ describe('a rollout with tool calls', () => {
     expect(trajectory.answer).toBe('gold');
   });
 
-  it('keeps within the queries of a turn', async () => {
+  it('limits the queries per turn', async () => {
     const { calls, seen } = await converse([call({ queries: ['X', 'Y'] }), say('gold')], {
       maxSubQueries: 1,
     });
@@ -98,7 +98,7 @@ describe('a rollout with tool calls', () => {
     expect(seen[1].at(-1)).toMatchObject({ content: matching(/Y\nNot searched/) });
   });
 
-  it('drops passages that are too long together', async () => {
+  it('drops passages over the token limit', async () => {
     const many = library();
     const two = {
       ...many,
@@ -118,7 +118,7 @@ describe('a rollout with tool calls', () => {
     expect(await results(1)).toMatchObject({ passages: [{}], numLeftOut: 1 });
   });
 
-  it('keeps ## in its transcript, and labels the results of a call if asked to', async () => {
+  it('keeps ## in its transcript, and labels results on request', async () => {
     const { trajectory, calls, seen } = await converse(
       [call({ queries: ['Paris, France', 'Y'] }), say('gold')],
       { querySeparator: ',', informationForm: 'json' },
@@ -131,7 +131,7 @@ describe('a rollout with tool calls', () => {
     expect(seen[1].at(-1)).toMatchObject({ content: matching(/"query": \[\s+"Paris, France"/) });
   });
 
-  it('has results cut for each query, but not raw', async () => {
+  it('cuts results per query and rejects a raw cut', async () => {
     const script = [call({ queries: ['X', 'Y'] }), say('gold')];
     const limit = { maxInformationTokens: 15 };
     const { seen } = await converse(script, { ...limit, informationCut: 'query' });
@@ -142,13 +142,13 @@ describe('a rollout with tool calls', () => {
     );
   });
 
-  it('ends where the context is full', async () => {
+  it('ends when the context is full', async () => {
     const policy = toolPolicy(() => Promise.reject(new ContextFullError('full')));
     const trajectory = await rollOutOne(policy);
     expect(trajectory).toMatchObject({ finish: 'length', answer: null, modelCalls: 0 });
   });
 
-  it('is read back from its line', async () => {
+  it('is preserved by its JSON line', async () => {
     const { trajectory } = await converse([call({ queries: ['X', 'Y'] }), say('gold')]);
     const line = parseTrajectory(JSON.parse(formatTrajectory(trajectory)));
     expect(line).toMatchObject({
@@ -159,8 +159,8 @@ describe('a rollout with tool calls', () => {
   });
 });
 
-describe('what a chat model is asked for', () => {
-  /** The options of one reply of each kind of model. */
+describe('a request to a chat model', () => {
+  /** The reply options of both kinds of models. */
   async function optionsOf(
     more: Partial<RolloutOptions>,
   ): Promise<Record<'tags' | 'tools', ReplyOptions>> {
@@ -176,7 +176,7 @@ describe('what a chat model is asked for', () => {
     return { tags: given[0], tools: given[1] };
   }
 
-  it('is text with tags, or calls of the search tool', async () => {
+  it('asks for tags or for calls of the search tool', async () => {
     const { tags, tools } = await optionsOf({});
     expect(tags).toMatchObject({ stop: ['</search>', '</answer>'], tools: [] });
     expect(tools).toMatchObject({ stop: ['</answer>'], parallelToolCalls: true });
@@ -184,14 +184,14 @@ describe('what a chat model is asked for', () => {
     expect(JSON.stringify(tools.tools)).toContain('"queries"');
   });
 
-  it('is one query at a time with Search-R1, and no search if there is no turn for it', async () => {
+  it('allows one query at a time with Search-R1, and no search without a search turn', async () => {
     const single = await optionsOf({ prompt: 'search-r1', splitQueries: false });
     expect(single.tools.parallelToolCalls).toBe(false);
     expect(JSON.stringify(single.tools.tools)).not.toContain('"queries"');
     expect((await optionsOf({ maxSearchTurns: 0 })).tools.tools).toEqual([]);
   });
 
-  it('has a seed only where it samples', async () => {
+  it('has a seed only if it samples', async () => {
     const seeds = async (temperature: number) => {
       const { tags, tools } = await optionsOf({ temperature });
       return [tags.seed, tools.seed];
@@ -201,19 +201,19 @@ describe('what a chat model is asked for', () => {
     expect(await seeds(0)).toEqual([undefined, undefined]);
   });
 
-  it('may be refused, which ends only its rollout', async () => {
+  it('may be refused, which only ends its own rollout', async () => {
     const policy = toolPolicy(() => Promise.reject(new ReplyError('too long')));
     const refused = { finish: 'refused', refusal: 'too long', answer: null };
     expect(await rollOutOne(policy)).toMatchObject(refused);
   });
 });
 
-describe('what a policy with token ids is asked for', () => {
+describe('a request to a policy with token ids', () => {
   it('is never a tool call', async () => {
     await expect(playOne([ANSWER], { promptForm: 'tools' })).rejects.toThrow('scripted');
   });
 
-  it('may be refused, which ends only its rollout', async () => {
+  it('may be refused, which only ends its own rollout', async () => {
     const scripted = scriptedPolicy({ 'who?': [ANSWER], 'why?': [ANSWER] });
     const generate: Policy['generate'] = async (...call) => {
       const [first, ...others] = await scripted.generate(...call);
@@ -231,7 +231,7 @@ describe('what a policy with token ids is asked for', () => {
 });
 
 describe('a rollout with tags in messages', () => {
-  it('reads information that is cut raw', async () => {
+  it('receives raw-cut information', async () => {
     const seen: Message[][] = [];
     const policy = textPolicy(async (messages) => {
       seen.push([...messages]);

@@ -23,8 +23,8 @@ const tool = (id: string, content: unknown) => ({ role: 'tool', tool_call_id: id
 const read = (...messages: unknown[]) =>
   parseTrajectory({ id: 7, golden_answers: ['x'], messages: [user, ...messages] });
 
-describe('a conversation', () => {
-  it('has one search turn for all calls of a message, with results in their order', () => {
+describe('a recorded conversation', () => {
+  it('has one search turn for all calls of a message, with results in order', () => {
     const run = read(
       {
         ...calls(call('a', { queries: ['one', 'two'] }), call('b', { query: 'three' })),
@@ -61,7 +61,7 @@ describe('a conversation', () => {
     expect(run.segments.at(-1)!.text).toMatch(/<think> Now I know. <\/think>\s*<answer> x </);
   });
 
-  it('reads the parts of a message that have text, also beside an invalid call', () => {
+  it('keeps text parts, also next to an invalid call', () => {
     const parts = [{ type: 'text', text: 'A' }, { type: 'image_url' }, { type: 'text', text: 'B' }];
     const run = read(
       calls(call('a', {}), call('b', { query: 'two' })),
@@ -73,7 +73,7 @@ describe('a conversation', () => {
     expect(run.segments[2].text).toBe('<information>Which query?\nA\nB</information>');
   });
 
-  it('asks what its last user asks before the first reply', () => {
+  it('takes its question from the last user message before the first reply', () => {
     const system = { role: 'system', content: 'Be brief.' };
     const messages = [{ ...user, content: 'Hello.' }, user, system, says('x')];
     const run = parseTrajectory({ id: 7, golden_answers: ['x'], messages });
@@ -81,12 +81,12 @@ describe('a conversation', () => {
     expect(run.segments.map(({ kind }) => kind).join(' ')).toBe('prompt prompt prompt policy');
   });
 
-  it('does not count a search without results, as Algorithm 1', () => {
+  it('does not count a search without results, like Algorithm 1', () => {
     const run = read(calls(call('a', { query: 'one' })));
     expect(run).toMatchObject({ searchTurns: [], answer: null });
   });
 
-  it('may have the tags as text', () => {
+  it('may contain tags', () => {
     const information = '<information>Doc 1(Title: T) t</information>';
     const run = read(
       says('<think> a </think>\n<search> one ## two </search>'),
@@ -106,13 +106,13 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('may have the thought of a reply with tags in a field of its own', () => {
+  it('may have tags in the content and the thought in reasoning_content', () => {
     const run = read({ ...says('<answer> x </answer>'), reasoning_content: 'I know.' });
     expect(run.answer).toBe('x');
     expect(run.segments[1].text).toMatch(/^<think> I know. <\/think>\s*<answer> x <\/answer>$/);
   });
 
-  it('may have results labelled with their queries, or cut', () => {
+  it('may label results with queries or cut them off', () => {
     const turn = (content: string) =>
       read(
         says('<think> a </think>\n<search> one, two </search>'),
@@ -136,7 +136,7 @@ describe('a conversation', () => {
       /^messages\.1\.tool_calls\.0\.function\.arguments: /,
     ],
     [[calls(call('a', { query: 'q' })), tool('b', 'x')], /^messages\.2\.tool_call_id: .*"b"/],
-  ])('names the wrong field of %j', (messages, message) => {
+  ])('is rejected with the invalid field: %j', (messages, message) => {
     expect(() => read(...messages)).toThrow(message);
     expect(() => parseTrajectory({ id: 'a', messages: [user] })).toThrow(/^golden_answers: /);
     const empty = { id: 'a', golden_answers: [], messages: [] };

@@ -64,7 +64,7 @@ describe('parseTrajectory', () => {
     expect(named.metadata?.benchmark).toBe('mine');
   });
 
-  it('ignores display fields of another form', () => {
+  it('ignores malformed display fields', () => {
     const strange = { rewards: 0.3, step: 'last', searchTurns: 2 };
     const theirs = { ...strange, advantage: null, method: 5, benchmark: 1 };
     expect(parseTrajectory({ ...trajectory, rewards: { outcome: 1 } }).rewards).toBeUndefined();
@@ -115,7 +115,7 @@ describe('parseTrajectory', () => {
       { ...trajectory, segments: [{ kind: 'x', text: '' }] },
       'segments.0.kind',
     ],
-    ['too long a transcript', { ...transcript, response: 'a'.repeat(10_000_001) }, '10000001'],
+    ['an overlong transcript', { ...transcript, response: 'a'.repeat(10_000_001) }, '10000001'],
     ['an unknown question type', { ...transcript, questionType: 'round' }, 'questionType'],
   ])('rejects %s', (_, value, message) => {
     expect(() => parseTrajectory(value)).toThrow(message);

@@ -46,7 +46,7 @@ describe('Algorithm 1', () => {
     expect(responseText(trajectory)).toBe(SEARCH + found('X', 'Y') + ANSWER);
   });
 
-  it('marks searches without a similar passage', async () => {
+  it('marks results without a similar passage', async () => {
     // The best score is 2: below a tenth of 21, but not of 20.
     const fullScore = (query: string): number => (query === 'X' ? 21 : 20);
     const resultsOf = async (retriever: Retriever) =>
@@ -111,22 +111,19 @@ describe('Algorithm 1', () => {
     [2, [SEARCH], 2, 'budget'],
     [1, [SEARCH, ANSWER], 1, 'answer'],
     [0, [ANSWER], 0, 'answer'],
-  ])(
-    'generates once more after %d search turns, and does not execute a search in it',
-    async (...row) => {
-      const [maxSearchTurns, script, turns, finish] = row;
-      const retriever = library();
-      const trajectory = await playOne(script, { maxSearchTurns, retriever });
-      const searched = Array.from({ length: turns }, () => ['policy', 'information']);
-      expect(kinds(trajectory)).toEqual(['prompt', ...searched.flat(), 'policy']);
-      expect(trajectory).toMatchObject({ modelCalls: turns + 1, finish });
-      expect(trajectory.searchTurns).toHaveLength(turns);
-      expect(retriever.calls).toHaveLength(turns);
-    },
-  );
+  ])('generates once more after %d search turns, without executing a search', async (...row) => {
+    const [maxSearchTurns, script, turns, finish] = row;
+    const retriever = library();
+    const trajectory = await playOne(script, { maxSearchTurns, retriever });
+    const searched = Array.from({ length: turns }, () => ['policy', 'information']);
+    expect(kinds(trajectory)).toEqual(['prompt', ...searched.flat(), 'policy']);
+    expect(trajectory).toMatchObject({ modelCalls: turns + 1, finish });
+    expect(trajectory.searchTurns).toHaveLength(turns);
+    expect(retriever.calls).toHaveLength(turns);
+  });
 
   it.each(['<think> only </think>', '<search>  </search>', 'x </answer>', '<search> a </answer>'])(
-    'says so after an action that is none, which costs a turn: %s',
+    'adds a notice after an invalid action, which costs a turn: %s',
     async (nonsense) => {
       const trajectory = await playOne([nonsense, SEARCH, ANSWER], { maxSearchTurns: 2 });
       expect(kinds(trajectory).join(' ')).toBe('prompt policy notice policy information policy');
@@ -188,7 +185,7 @@ describe('Algorithm 1', () => {
 });
 
 describe('a retriever that fails', () => {
-  it('becomes a line of information and is counted', async () => {
+  it('adds a line of information and is counted', async () => {
     const retriever = echoRetriever((queries) => {
       if (queries.includes('X')) throw new Error(`the\u0000\u0001 index ${'is gone '.repeat(50)}`);
     });
@@ -206,7 +203,10 @@ describe('a retriever that fails', () => {
   });
 });
 
-/** Never answers a query that it `hangs` on; `limits` are the milliseconds it had. */
+/**
+ * Never answers queries for which `hangs` is true; `limits` are its timeouts in
+ * milliseconds.
+ */
 function hangingRetriever(hangs: (queries: readonly string[]) => boolean) {
   const limits: number[] = [];
   const retriever = echoRetriever((queries, signal) => {
@@ -219,17 +219,17 @@ function hangingRetriever(hangs: (queries: readonly string[]) => boolean) {
   return { ...retriever, limits };
 }
 
-describe('a retriever that hangs', () => {
+describe('a hanging retriever', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   });
-  /** The result of rollouts that take less than a minute of the faked clock. */
+  /** The result of rollouts that take less than a minute of fake time. */
   async function elapse<T>(work: Promise<T>): Promise<T> {
     await vi.advanceTimersByTimeAsync(60_000);
     return work;
   }
 
-  it('is told to the policy as a failure, and named in the result', async () => {
+  it('is reported to the policy as a failure, and in the result', async () => {
     const retriever = hangingRetriever((queries) => queries.includes('X'));
     const script = { 'who?': [SEARCH, ANSWER] };
     const played = play(script, { retriever, retrievalTimeoutMs: 10 });
@@ -242,8 +242,8 @@ describe('a retriever that hangs', () => {
     expect(finish).toBe('answer');
   });
 
-  it('ends the rollout with `timeout` where there is a deadline, and aborts the request', async () => {
-    // A batch fails as a whole, so that each search here has a turn of its own.
+  it('ends the rollout with `timeout` at the deadline, and is aborted', async () => {
+    // A batch fails as a whole, so each search gets its own turn here.
     const retriever = hangingRetriever((queries) => queries.includes('X'));
     const scripts = {
       'who?': ['<search> A </search>', SEARCH, ANSWER],
@@ -262,7 +262,7 @@ describe('a retriever that hangs', () => {
     expect(retriever.limits).toEqual([10]);
   });
 
-  it('waits for all turns together no longer than the deadline: each for half of what is left', async () => {
+  it('is given at most the deadline over all turns: each turn half of the remaining time', async () => {
     const retriever = hangingRetriever(([query]) => query.startsWith('slow'));
     const search = (query: string): string => `<search> ${query} </search>`;
     const scripts = {
@@ -275,14 +275,14 @@ describe('a retriever that hangs', () => {
     expect(retriever.limits).toEqual([32, 16]);
   });
 
-  it('waits for a retriever in this process', async () => {
+  it('has no time limit if it runs in this process', async () => {
     const slow = echoRetriever(() => new Promise((resolve) => setTimeout(resolve, 30)));
     const options = { retriever: { ...slow, isLocal: true as const }, retrievalDeadlineMs: 1 };
     expect((await elapse(playOne([SEARCH, ANSWER], options))).finish).toBe('answer');
   });
 });
 
-it('rejects with the reason of an abort', async () => {
+it('stops at an abort, whose reason is thrown', async () => {
   const controller = new AbortController();
   const retriever = echoRetriever(() => controller.abort(new Error('enough')));
   const played = playOne([SEARCH, ANSWER], { retriever, signal: controller.signal });

@@ -32,13 +32,13 @@ describe('createSearchAgent', () => {
     expect(events[0]).toEqual({ type: 'text', text: '...' });
   });
 
-  it('takes a policy with token ids, also one with a short context', async () => {
+  it('accepts a policy with token ids, also with a short context', async () => {
     const policy = scriptedPolicy({ 'who?': ['<think> a </think><answer> b </answer>'] }, 1600);
     const agent = createSearchAgent({ policy, retriever: library() });
     expect((await collect(agent.ask('who?'))).at(-1)).toMatchObject({ answer: 'b' });
   });
 
-  it('says why a search failed', async () => {
+  it('reports why a search failed', async () => {
     const retriever = { name: 'broken', retrieve: () => Promise.reject(new Error('no index')) };
     const agent = createSearchAgent({ policy: twoTurns(), retriever });
     const failed = { type: 'passages', query: 'X', passages: [], error: 'no index' };
@@ -54,7 +54,7 @@ describe('createSearchAgent', () => {
     await expect(collect(other.ask('who?', { signal }))).rejects.toThrow('enough');
   });
 
-  it('stops when its reader leaves, and answers a limited number at a time', async () => {
+  it('stops when its reader stops, and limits concurrent answers', async () => {
     let [active, most] = [0, 0];
     const write: Parameters<typeof textPolicy>[0] = async (_, { signal }) => {
       most = Math.max(most, ++active);

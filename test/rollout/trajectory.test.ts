@@ -8,7 +8,7 @@ import {
 } from '../../lib/rollout/trajectory.js';
 import { formatInformation } from '../../lib/text/tags.js';
 
-it('prints a line of JSON with log-probs rounded to four decimals', () => {
+it('prints one line of JSON with log-probs rounded to four decimals', () => {
   const written: Segment = { kind: 'policy', tokenIds: [5, 12_345], text: 'a\nb' };
   const notice: Segment = { kind: 'notice', tokenIds: [1], text: '' };
   const trajectory = (...logProbs: number[]) => ({
@@ -29,14 +29,14 @@ it('counts the whole context for every call', () => {
   expect(tokenUsage({ segments })).toEqual({ read: 3 + (3 + 2 + 4), written: 2 + 1 });
 });
 
-it('says how many calls nobody counted', () => {
+it('reports the number of uncounted calls', () => {
   const call: Segment = { kind: 'policy', text: 'a', tokenIds: [] };
   const counted = { ...call, usage: { read: 5, written: 1 } };
   const usage = { read: 5, written: 1, uncounted: 2 };
   expect(tokenUsage({ segments: [call, counted, call] })).toEqual(usage);
 });
 
-it('finds the texts that a turn showed, by place where all results are there', () => {
+it('finds the texts shown in a turn, by position if all results are there', () => {
   const result = (...titles: string[]): SearchResult => ({
     status: 'ok',
     passages: titles.map((title) => ({ id: title, title, score: 1 })),
@@ -55,7 +55,7 @@ it('finds the texts that a turn showed, by place where all results are there', (
     { status: 'ok', passages: [{ title: 'T', text: 'three' }] },
   ]);
   expect(shownTexts(results, printed)).toEqual([['one', 'two'], [], ['three']]);
-  // Cut before the second search: only titles tell what was shown.
+  // Cut before the second search: only titles show which results remain.
   const cut = printed.slice(0, printed.indexOf('two') + 2);
   expect(shownTexts([result('T', 'U'), result('V')], cut)).toEqual([['one', 'tw'], ['']]);
 });

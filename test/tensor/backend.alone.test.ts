@@ -18,7 +18,7 @@ describe('useBackend', () => {
     expect(warn).not.toHaveBeenCalled();
   });
 
-  it('chooses the fastest that loads, with reasons for the others', async () => {
+  it('chooses the fastest that loads, and explains why others were skipped', async () => {
     const report = await useBackend('auto');
     expect(report.name).toBe('wasm');
     expect(report.skipped.map(({ name }) => name)).toEqual(['gpu', 'native']);
@@ -27,7 +27,7 @@ describe('useBackend', () => {
   });
 
   it.each(['gpu', 'native'] as const)(
-    'names %s, the reason and the remedy when it does not load',
+    'reports reason and remedy if %s does not load',
     async (name) => {
       await useBackend('cpu');
       const message = `${name}: @tensorflow/tfjs-node-gpu `;
@@ -45,7 +45,7 @@ describe('useBackend', () => {
 });
 
 describe('describeBackend', () => {
-  it('is one line, which points to doctor if faster ones did not load', () => {
+  it('fits on one line, and refers to doctor if faster ones did not load', () => {
     const detail = '@tensorflow/tfjs-backend-wasm 4.22.0';
     expect(describeBackend({ name: 'wasm', detail, skipped: [] })).toBe('backend: wasm');
     const skipped = [

@@ -25,7 +25,7 @@ describe.each([
     if (isThere) await useBackend(backend);
   });
 
-  /** Several operations, one with two results, and constants created on the way. */
+  /** Several operations, one with two outputs, and constants created on the way. */
   const compute = (x: tf.Tensor2D, weight: tf.Tensor2D): tf.Tensor2D =>
     tf.tidy(() => {
       const [left, right] = tf.split(tf.matMul<tf.Tensor2D>(x, weight), 2, 1);
@@ -82,16 +82,16 @@ describe.each([
   });
 });
 
-/** Every kind of shape that a graph infers; x is (2, 3, 4) and y (4, 2). */
+/** Every kind of shape inferred by a graph; x is (2, 3, 4) and y (4, 2). */
 const SHAPES: [string, (x: tf.Tensor3D, y: tf.Tensor2D) => tf.TensorContainer][] = [
   ['broadcasts', (x) => tf.mul(x, tf.tensor1d([1, 2, 3, 4]))],
   ['predicates', (x) => tf.where(tf.greater(x, 3), x, tf.zerosLike(x))],
   ['sums', (x) => [tf.sum(x, -1), tf.mean(x, [0, 2], true), tf.max(x)]],
   ['products', (x, y) => [tf.matMul(tf.reshape<tf.Rank.R2>(x, [6, 4]), y)]],
-  ['products of stacks', (x) => [tf.matMul(x, x, false, true), tf.matMul(x, x, true)]],
+  ['batched products', (x) => [tf.matMul(x, x, false, true), tf.matMul(x, x, true)]],
   ['a reshape with a free size', (x) => tf.reshape(x, [3, -1])],
-  ['parts', (x) => [...tf.split(x, [1, 3], 2), tf.slice(x, [0, 1, 1], [2, -1, 2])]],
-  ['joins', (x) => [tf.concat([x, x], -1), tf.stack([x, x], 1), tf.expandDims(x, -1)]],
+  ['slices', (x) => [...tf.split(x, [1, 3], 2), tf.slice(x, [0, 1, 1], [2, -1, 2])]],
+  ['concatenations', (x) => [tf.concat([x, x], -1), tf.stack([x, x], 1), tf.expandDims(x, -1)]],
   [
     'copies',
     (x) => [
@@ -104,15 +104,15 @@ const SHAPES: [string, (x: tf.Tensor3D, y: tf.Tensor2D) => tf.TensorContainer][]
       tf.clone(x),
     ],
   ],
-  ['orders', (x) => [tf.transpose(x, [2, 0, 1]), tf.transpose(x)]],
-  ['places', (x, y) => [tf.gather(x, tf.tensor1d([1, 0, 1], 'int32'), 1), tf.gather(y, [3, 3])]],
-  ['numbers', () => tf.oneHot(tf.tensor1d([1, 0], 'int32'), 3)],
+  ['transposes', (x) => [tf.transpose(x, [2, 0, 1]), tf.transpose(x)]],
+  ['gathers', (x, y) => [tf.gather(x, tf.tensor1d([1, 0, 1], 'int32'), 1), tf.gather(y, [3, 3])]],
+  ['one-hot rows', () => tf.oneHot(tf.tensor1d([1, 0], 'int32'), 3)],
   [
     'scatters',
     (_, y) => tf.scatterND(tf.tensor2d([[0], [2], [0], [1]], [4, 1], 'int32'), y, [3, 2]),
   ],
   ['gradients', (x) => tf.grad((a: tf.Tensor) => tf.sum(tf.exp(tf.minimum(a, 2))))(x)],
-  ['an operation whose shape it cannot infer', (x) => tf.topk(x, 2).values],
+  ['an operation with an unknown shape', (x) => tf.topk(x, 2).values],
 ];
 
 describe('a computation run as a graph on native (needs native)', () => {
@@ -127,21 +127,18 @@ describe('a computation run as a graph on native (needs native)', () => {
   const values = (container: tf.TensorContainer) =>
     [container as tf.Tensor | tf.Tensor[]].flat().map((x) => [x.shape, x.dtype, x.arraySync()]);
 
-  it.skipIf(!HAS_NATIVE).each(SHAPES)(
-    'gives the same for %s, and leaves the same',
-    (_, compute) => {
-      const [x, y] = inputs();
-      const before = tf.memory().numTensors;
-      const own = tf.tidy(() => compute(x, y));
-      const after = tf.memory().numTensors;
-      const graph = runAsGraph(() => tf.tidy(() => compute(x, y)));
-      expect(tf.memory().numTensors - after).toBe(after - before);
-      expect(values(graph)).toEqual(values(own));
-      tf.dispose([own, graph, x, y]);
-    },
-  );
+  it.skipIf(!HAS_NATIVE).each(SHAPES)('gives the same result and memory for %s', (_, compute) => {
+    const [x, y] = inputs();
+    const before = tf.memory().numTensors;
+    const own = tf.tidy(() => compute(x, y));
+    const after = tf.memory().numTensors;
+    const graph = runAsGraph(() => tf.tidy(() => compute(x, y)));
+    expect(tf.memory().numTensors - after).toBe(after - before);
+    expect(values(graph)).toEqual(values(own));
+    tf.dispose([own, graph, x, y]);
+  });
 
-  it.skipIf(!HAS_NATIVE)('serves other numbers of rows', () => {
+  it.skipIf(!HAS_NATIVE)('supports other numbers of rows', () => {
     for (const rows of [1, 5, 2]) {
       const x = tf.tensor2d(range(rows * 3), [rows, 3]);
       const compute = (): tf.Tensor => tf.tidy(() => tf.sum(tf.mul(x, 0.5), 1, true));
@@ -162,24 +159,21 @@ describe('a computation run as a graph on native (needs native)', () => {
     expect(sum.dataSync()[0]).toBeCloseTo(tf.sum(tf.square(x)).dataSync()[0], 5);
   });
 
-  it.skipIf(!HAS_NATIVE)(
-    'writes in place after what was read before, and before what is read after',
-    () => {
-      for (let i = 0; i < 20; i++) {
-        const block = tf.fill<tf.Rank.R3>([2, 3, 500], 1);
-        const sums = runAsGraph(() =>
-          tf.tidy(() => {
-            const before = tf.sum(block);
-            const row = tf.fill<tf.Rank.R3>([2, 1, 500], 3);
-            const written = writeColumns(block, row, tf.tensor1d([0, 2], 'int32'));
-            return [before, tf.sum(written)];
-          }),
-        );
-        expect(sums.map((sum) => sum.dataSync()[0])).toEqual([3000, 5000]);
-        tf.dispose([block, sums]);
-      }
-    },
-  );
+  it.skipIf(!HAS_NATIVE)('keeps in-place writes in order with reads before and after', () => {
+    for (let i = 0; i < 20; i++) {
+      const block = tf.fill<tf.Rank.R3>([2, 3, 500], 1);
+      const sums = runAsGraph(() =>
+        tf.tidy(() => {
+          const before = tf.sum(block);
+          const row = tf.fill<tf.Rank.R3>([2, 1, 500], 3);
+          const written = writeColumns(block, row, tf.tensor1d([0, 2], 'int32'));
+          return [before, tf.sum(written)];
+        }),
+      );
+      expect(sums.map((sum) => sum.dataSync()[0])).toEqual([3000, 5000]);
+      tf.dispose([block, sums]);
+    }
+  });
 
   it.skipIf(!HAS_NATIVE)('leaves the backend unchanged if the computation fails', () => {
     const [x] = inputs();

@@ -1,4 +1,4 @@
-/** Signals during products of libtensorflow, whose kernel may lend its stack to them. */
+/** Signals during libtensorflow's products, whose kernel may use the stack below them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -21,7 +21,7 @@ const profiler = (): string[] => [
 const PRODUCTS = fileURLToPath(new URL('../fixtures/products.ts', import.meta.url));
 const TSX = pathToFileURL(packagePath('node_modules', 'tsx', 'dist', 'loader.mjs')).href;
 
-// One process per library: starting one takes longer than its signals.
+// One process per library: starting one takes longer than sending its signals.
 describe.skipIf(!HAS_NATIVE)('products on the native backend (needs libtensorflow)', () => {
   const all: [oneDnn: string, products: string[]][] = [
     ['1', ['84:one by one', '84:graph', '128:one by one', '512:one by one', '512:graph']],

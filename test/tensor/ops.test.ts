@@ -224,7 +224,7 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
       expectClose(gatherRows(table, indices(2, 0, 2)), [20, 21, 0, 1, 20, 21], 1e-9);
     });
 
-    it('gives finite log-probabilities for logits of 1000, within 1e-5', () => {
+    it('gives finite log-probs for logits of 1000, within 1e-5', () => {
       const logits = tf.tensor2d([1000, 999, -1000, 0, 0, 0], [2, 3]);
       const logProbs = chosenLogProbs(logits, indices(1, 2));
       expectClose(logProbs, [-1 - Math.log1p(Math.exp(-1)), -Math.log(3)], 1e-5);

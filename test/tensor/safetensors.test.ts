@@ -39,9 +39,9 @@ describe('half precision', () => {
     ['the largest subnormal carries into the smallest normal', 2 ** -14 - 2 ** -26, 0x0400],
     ['too small is zero', 2 ** -26, 0x0000],
     ['a float32 subnormal is zero', 2 ** -140, 0x0000],
-    ['half way over the largest is infinite', 65520, 0x7c00],
-    ['less than half way over is the largest', 65519.99, 0x7bff],
-    ['far over the largest is infinite', -1e30, 0xfc00],
+    ['halfway past the largest is infinite', 65520, 0x7c00],
+    ['less than halfway past is the largest', 65519.99, 0x7bff],
+    ['far past the largest is infinite', -1e30, 0xfc00],
   ])('%s', (_, value, bits) => {
     expect(floatToHalf(value)).toBe(bits);
   });
@@ -135,12 +135,12 @@ describe('encodeSafetensors and parseSafetensors', () => {
     ['has a gap', { x, y: { ...x, data_offsets: [8, 12] } }, 12, 'byte 4'],
     ['has an overlap', { x, y: x }, 4, 'byte 4'],
     ['has a negative offset', { x: { ...x, data_offsets: [-4, 0] } }, 0, 'x.data_offsets[0]'],
-    ['ends before it begins', { x, y: { ...y, data_offsets: [4, 0] } }, 8, '-4'],
-    ['has a shape of more values', { x: { ...x, shape: [2, 3] } }, 4, '24 bytes'],
+    ['has an end before its beginning', { x, y: { ...y, data_offsets: [4, 0] } }, 8, '-4'],
+    ['has a shape of too many values', { x: { ...x, shape: [2, 3] } }, 4, '24 bytes'],
     ['has a huge shape', { x: { ...x, shape: [2 ** 53, 2] } }, 4, 'x.shape[0]'],
     ['has an unknown type', { x: { ...x, dtype: 'F33' } }, 4, 'x.dtype'],
     ['has a header that is not an object', '[1]', 0, 'header'],
-    ['has metadata of another type', { __metadata__: { a: 1 } }, 0, '__metadata__.a'],
+    ['has metadata of the wrong type', { __metadata__: { a: 1 } }, 0, '__metadata__.a'],
   ])('reject a file that %s', (_, header, numBytes, message) => {
     expect(() => parseSafetensors(fileOf(header, new Uint8Array(numBytes)))).toThrow(message);
   });
@@ -156,7 +156,7 @@ describe('encodeSafetensors and parseSafetensors', () => {
     ['PK\x03\x04 as torch.save writes', 'it is zip'],
     ['<!DOCTYPE html><title>Sign in</title>', 'begins with "<!DOCTYPE'],
     ['', 'only 0 bytes'],
-  ])('name what begins as %j', (text, message) => {
+  ])('recognise other files: %j', (text, message) => {
     expect(() => parseSafetensors(new TextEncoder().encode(text))).toThrow(message);
   });
 
@@ -166,16 +166,13 @@ describe('encodeSafetensors and parseSafetensors', () => {
     expect(read.map(([name, { values }]) => name + values[0])).toEqual(['x1', 'y2']);
   });
 
-  it.each(['F32', 'F16', 'BF16'])(
-    'name a tensor of type %s with a value that is no number',
-    (dtype) => {
-      const bytes = { F32: [0, 0, 0xc0, 0x7f], F16: [0, 0x7e], BF16: [0xc0, 0x7f] }[dtype]!;
-      const file = fileOf({ x: { dtype, shape: [1], data_offsets: [0, bytes.length] } }, bytes);
-      expect(() => parseSafetensors(file)).toThrow(/tensor x .*NaN/);
-    },
-  );
+  it.each(['F32', 'F16', 'BF16'])('reject a non-finite value in a tensor of type %s', (dtype) => {
+    const bytes = { F32: [0, 0, 0xc0, 0x7f], F16: [0, 0x7e], BF16: [0xc0, 0x7f] }[dtype]!;
+    const file = fileOf({ x: { dtype, shape: [1], data_offsets: [0, bytes.length] } }, bytes);
+    expect(() => parseSafetensors(file)).toThrow(/tensor x .*NaN/);
+  });
 
-  it('reject values that are not finite or too large, by tensor', () => {
+  it("reject non-finite and overlarge values, with the tensor's name", () => {
     const of = (value: number) =>
       new Map([['b', { shape: [2], values: Float32Array.of(1, value) }]]);
     for (const value of [NaN, Infinity, -Infinity])
@@ -189,16 +186,19 @@ describe('encodeSafetensors and parseSafetensors', () => {
   });
 });
 
-it.each([0, 1, 2, 3, 5, 7])('reads a file at any place of a buffer (%i)', (padding) => {
-  const arrays = new Map([['a', { shape: [2], values: Float32Array.of(1.5, -2) }]]);
-  for (const storage of ['F32', 'F16'] as const) {
-    const plain = encodeSafetensors(arrays, { storage });
-    // Spaces after the header, as the format allows, move the values.
-    const length = Number(new DataView(plain.buffer).getBigUint64(0, true));
-    const padded = Buffer.alloc(padding + plain.length + padding, ' ').subarray(padding);
-    padded.writeBigUInt64LE(BigInt(length + padding));
-    padded.set(plain.subarray(8, 8 + length), 8);
-    padded.set(plain.subarray(8 + length), 8 + length + padding);
-    expect(parseSafetensors(padded).get('a')!.values).toEqual(Float32Array.of(1.5, -2));
-  }
-});
+it.each([0, 1, 2, 3, 5, 7])(
+  'parseSafetensors reads a file at any offset of a buffer (%i)',
+  (padding) => {
+    const arrays = new Map([['a', { shape: [2], values: Float32Array.of(1.5, -2) }]]);
+    for (const storage of ['F32', 'F16'] as const) {
+      const plain = encodeSafetensors(arrays, { storage });
+      // Spaces after the header, as the format allows, move the values.
+      const length = Number(new DataView(plain.buffer).getBigUint64(0, true));
+      const padded = Buffer.alloc(padding + plain.length + padding, ' ').subarray(padding);
+      padded.writeBigUInt64LE(BigInt(length + padding));
+      padded.set(plain.subarray(8, 8 + length), 8);
+      padded.set(plain.subarray(8 + length), 8 + length + padding);
+      expect(parseSafetensors(padded).get('a')!.values).toEqual(Float32Array.of(1.5, -2));
+    }
+  },
+);

@@ -57,7 +57,7 @@ describe('split on wasm', () => {
     [0, [1, 3]],
     [1, [2, 1, 2]],
     [2, [4, 2]],
-  ])('along axis %i returns pieces of the whole', (axis, sizes) => {
+  ])('along axis %i returns consecutive slices', (axis, sizes) => {
     const x = tensor(4, 5, 6);
     const pieces = tf.split(x, sizes, axis);
     expect(pieces.map((p) => p.shape[axis])).toEqual(sizes);
@@ -73,7 +73,7 @@ describe('gather on wasm', () => {
     [0, [4, 5], [2, 3]],
     [0, [4], [3]],
     [1, [4, 5, 6], [2, 2]],
-  ])('along axis %i of %j takes the values of the rows', (axis, shape, indexShape) => {
+  ])('along axis %i of %j picks the given rows', (axis, shape, indexShape) => {
     const x = tf.tensor(values(...shape), shape);
     const size = tf.util.sizeFromShape(indexShape);
     const indices = Array.from({ length: size }, (_, i) => (3 * i + 1) % shape[axis]);
@@ -87,7 +87,7 @@ describe('gather on wasm', () => {
     expect(gathered.dataSync()).toEqual(expected.dataSync());
   });
 
-  it('takes integers, and refuses rows that are not there', () => {
+  it('supports integers, and rejects rows out of range', () => {
     const x = tf.tensor2d([1, 2, 3, 4], [2, 2], 'int32');
     const gather = (rows: number[]) => tf.gather(x, tf.tensor1d(rows, 'int32')).arraySync();
     expect(gather([1, 0, 1])).toEqual([

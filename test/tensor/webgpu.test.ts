@@ -7,7 +7,7 @@ import { attendCached, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/ten
 import { boundFreeBuffers } from '../../lib/tensor/webgpu.js';
 import { HAS_WEBGPU } from './has-backend.js';
 
-/** The same numbers on every backend. */
+/** The same random numbers on every backend. */
 function numbers(name: string, shape: number[]): tf.Tensor {
   const random = createRandom(name);
   return tf.tensor(
@@ -82,7 +82,7 @@ const CASES: [string, () => tf.Tensor[]][] = [
 ];
 
 describe.skipIf(!HAS_WEBGPU)('the webgpu backend (needs a GPU)', () => {
-  it.each(CASES)('computes %s and its gradients as wasm, within 1e-5', async (_, compute) => {
+  it.each(CASES)('computes %s and its gradients like wasm, within 1e-5', async (_, compute) => {
     await useBackend('wasm');
     const expected = await Promise.all(compute().map((tensor) => tensor.data()));
     await useBackend('webgpu');

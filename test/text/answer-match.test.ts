@@ -20,7 +20,7 @@ describe('normalizeAnswer', () => {
     ['Vidéa a Été', 'vidéa été'],
     ['1939–1945', '1939–1945'],
     ['the', ''],
-    // As Python's `split`.
+    // Like Python's `split`.
     ['a\x85b\x1cc', 'b c'],
     ['\ufeffb', '\ufeffb'],
   ])('turns %j into %j', (text, expected) => {

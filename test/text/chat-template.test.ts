@@ -35,7 +35,7 @@ async function fixture(name: string): Promise<{ tokenizer: FileTokenizer; expect
 
 describe('encodeChat', () => {
   it.each(['chatml', 'headers', 'instruct'])(
-    'gives text and ids of transformers: %s',
+    'gives the same text and ids as transformers: %s',
     async (name) => {
       const { tokenizer, expected } = await fixture(name);
       expected.messages.forEach((message, i) => {
@@ -70,26 +70,26 @@ describe('a message in a chat template', () => {
   const templated = (chat_template: string): Tokenizer =>
     createTokenizer(TOKENIZER_JSON, { chat_template });
 
-  it('is encoded with its surroundings if it names no special token', () => {
+  it("is encoded together with the template's text unless it contains a special token", () => {
     const tokenizer = templated('</sea{{ messages[0].content }}');
     const end = tokenizer.tokenId('</search>');
     expect(tokenizer.encodeChat!('rch>').tokenIds).toEqual([end]);
     expect(tokenizer.encodeChat!('rch><eos>').tokenIds).not.toContain(end);
   });
 
-  it('may be at the beginning', () => {
+  it('can come first', () => {
     const tokenizer = templated('{{ messages[0].content }}!');
     expect(tokenizer.encodeChat!('who').tokenIds).toEqual(tokenizer.encode('who!'));
   });
 
-  it('must be in the rendered text and must not be empty', () => {
+  it('is rejected if empty or missing from the rendered text', () => {
     const { encodeChat } = templated('nothing');
     expect(() => encodeChat!('w'.repeat(60))).toThrow('wwwww');
     expect(() => templated('{{ messages[0].content }}').encodeChat!(' ')).toThrow(/but ""/);
   });
 });
 
-it('templates print and compare as Python does', () => {
+it('chat templates print and compare values like Python', () => {
   const { message, texts, templates } = JINJA;
   for (const [expression, expected] of Object.entries(texts)) {
     const render = conversationTemplate({
@@ -134,7 +134,7 @@ it.each([
   ["[{}]|selectattr('a.b')", "selectattr of 'a.b'"],
   ["raise_exception('no system prompt')", 'no system prompt'],
   ['(1 + 2).a.b', 'BinaryExpression.a is undefined'],
-])('templates with %s are rejected', (expression, reason) => {
+])('chat templates with %s are rejected', (expression, reason) => {
   const render = (): string => chatTemplate({ chat_template: `{{ ${expression} }}` })!('Hi');
   expect(render).toThrow(reason);
 });
@@ -143,36 +143,36 @@ it.each([
   ['{% break %}', 'only allowed in a loop'],
   ['{% for x in [1] %}{{ loop.depth }}{% endfor %}', 'loop.depth is not supported'],
   ["{% for x in [1] %}{{ raise_exception('no') }}{% endfor %}", 'no'],
-])('the template %s is rejected', (chat_template, reason) => {
+])('the chat template %s is rejected', (chat_template, reason) => {
   expect(() => chatTemplate({ chat_template })!('Hi')).toThrow(reason);
 });
 
-it('special tokens include neither the unknown token nor unset ones', () => {
+it('specialTokens leaves out the unknown token and unset tokens', () => {
   const config = { unk_token: '<unk>', eos_token: { content: '</s>' }, pad_token: null };
   expect(specialTokens(config)).toEqual(['</s>']);
   expect(beginToken(config)).toBeUndefined();
 });
 
 describe('chatTemplate', () => {
-  it('strips the characters that a template names, as Python does', () => {
+  it('strips the given characters, like Python', () => {
     const chat_template =
       "{{ 'xxaxx'.lstrip('x') }}|{{ 'x a '.strip('x').rstrip() }}|{% if true %}{{ messages[0].content.rstrip('\n') }}{% endif %}|";
     expect(chatTemplate({ chat_template })!(' a \n\n')).toBe('axx| a| a |');
   });
 
-  it('rejects several templates of which none is the default', () => {
+  it('rejects several templates without a default', () => {
     const chat_template = [{ name: 'rag', template: 'x' }];
     expect(() => chatTemplate({ chat_template })).toThrow(/named default.*only rag/);
     expect(chatTemplate({ chat_template: [] })).toBeNull();
   });
 
-  it('has the special tokens that transformers 5 names', () => {
+  it('defines the model-specific special tokens of transformers 5', () => {
     const config = { chat_template: '{{ image_token }}' };
     const model_specific_special_tokens = { image_token: '<image>' };
     expect(chatTemplate({ ...config, model_specific_special_tokens })!('a')).toBe('<image>');
   });
 
-  it('picks the default template; null if there is none', () => {
+  it('picks the default template, and is null without a template', () => {
     const several = [
       { name: 'tool_use', template: 'tools' },
       { name: 'default', template: '{{ messages[0].content }}!' },
@@ -186,7 +186,7 @@ describe('chatTemplate', () => {
     ['{% if documents is not none %}documents{% endif %}', ''],
     ['{% if pad_token is defined %}pad{% endif %}{{ bos_token }}', '<s>'],
     ['{{ sep_token }}{{ image_token }}', '[SEP]<image>'],
-  ])("knows apply_chat_template's variables: %s", (source, expected) => {
+  ])('supports the variables of apply_chat_template: %s', (source, expected) => {
     const config = {
       chat_template: `${source}{{ messages[0].content }}`,
       bos_token: '<s>',

@@ -16,7 +16,7 @@ it.each([
   [`</search>${' '.repeat(100)}`, 8_000],
   [`${THINK}${SEARCH}${INFORMATION}`, 8_000],
   [`${SEARCH}${SEARCH}${INFORMATION}`, 8_000],
-])('finishes on %j repeated', (text, times) => {
+])('reads megabytes of %j', (text, times) => {
   const segments = splitTranscript(text.repeat(times));
   expect(segments.map((segment) => segment.text.length).reduce((a, b) => a + b)).toBe(
     text.length * times,

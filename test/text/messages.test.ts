@@ -34,7 +34,7 @@ describe('readToolCall', () => {
     expect(readArguments(json)).toEqual(queries);
   });
 
-  it('reads no other tool', () => {
+  it('ignores other tools', () => {
     expect(readArguments('{"query": "a"}', 'open')).toBeNull();
   });
 });
@@ -43,7 +43,7 @@ describe('searchTool', () => {
   it.each([
     [true, { queries: ['a', 'b'] }],
     [false, { query: 'a' }],
-  ])('takes a list of queries, or one query: %j', (splitQueries, right) => {
+  ])('accepts a list of queries or one query: %j', (splitQueries, right) => {
     const { type, function: tool } = searchTool({ splitQueries });
     expect([type, tool.name]).toEqual(['function', 'search']);
     const schema = z.fromJSONSchema(tool.parameters);
@@ -54,19 +54,19 @@ describe('searchTool', () => {
 });
 
 describe('formatToolMessage', () => {
-  it('makes one search of all calls, without repeated queries', () => {
+  it('merges all calls into one search without duplicate queries', () => {
     const message = { ...call({ queries: ['a', 'b'] }, { query: 'c' }, { query: 'a' }) };
     expect(print({ ...message, content: 'Both?' })).toBe(
       '<think> Both? </think>\n<search> a ## b ## c </search>',
     );
   });
 
-  it('keeps only the first query of a policy that searches one by one', () => {
+  it('keeps only the first query of a policy that sends one at a time', () => {
     const two = print(call({ query: 'a' }, { query: 'b' }), false);
     expect(nextAction(two)).toMatchObject({ queries: ['a'] });
   });
 
-  it('takes a message without calls as the answer', () => {
+  it('treats a message without calls as the answer', () => {
     const answer = '<think> I know. </think>\n<answer> Rome </answer>';
     expect(print({ ...say('Rome'), reasoning_content: 'I know.' })).toBe(answer);
     expect(print(say('<think>I know.</think>Rome'))).toBe(answer);
@@ -82,7 +82,7 @@ describe('formatToolMessage', () => {
     expect(print({ role: 'assistant', content: null })).toBe('<think>  </think>');
   });
 
-  it('takes tags written in place of a call', () => {
+  it('accepts tags in place of a call', () => {
     expect(print(say('It is Rome. <answer> Rome </answer> Bye.'))).toBe(
       '<think> It is Rome. </think>\n<answer> Rome </answer>',
     );
@@ -90,12 +90,12 @@ describe('formatToolMessage', () => {
     expect(search).toMatchObject({ queries: ['a', 'b'] });
   });
 
-  it('prints invalid calls as no action', () => {
+  it('turns invalid calls into invalid actions', () => {
     expect(nextAction(print(call({ text: 'a' }))).kind).toBe('invalid');
     expect(nextAction(print(say(''))).kind).toBe('invalid');
   });
 
-  it('makes valid turns of any valid message', () => {
+  it('turns any valid message into a valid turn', () => {
     const query = fc.string({ unit: 'binary' }).map((text) => `a ${text}`);
     const text = fc.oneof(fc.string(), fc.constantFrom('<search>', '</think>', '<answer> x'));
     fc.assert(
@@ -112,7 +112,7 @@ describe('formatToolMessage', () => {
 });
 
 describe('formatTagMessage', () => {
-  it('ends at the action, after reasoning of its own field', () => {
+  it('puts reasoning_content first and drops text after the action', () => {
     expect(formatTagMessage(say('<think> a </think><search> b </search><information>'))).toBe(
       '<think> a </think><search> b </search>',
     );

@@ -25,11 +25,11 @@ describe('findNames', () => {
     ['Who said "we met in Berlin" there?', ['we met in Berlin']],
     ['Is that The Rack (film) Cantaclaro?', ['The Rack', 'Cantaclaro']],
     ['', []],
-  ])('in %j are %j', (text, names) => {
+  ])('finds in %j %j', (text, names) => {
     expect(findNames(text)).toEqual(names);
   });
 
-  it('are parts of any text, each once', () => {
+  it('returns each name once, and none empty', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const names = findNames(text);
@@ -49,7 +49,7 @@ describe('unknownNamesWarning', () => {
     ['Who made Titanic?', ['“Titanic”']],
     ['Did Ann Roy?', ['“Ann Roy”']],
     ['Is Ann from Paris or Rome, Paris?', ['“Paris”', '“Rome”']],
-  ])('names what no passage mentions: %j', (question, names) => {
+  ])('lists names that no passage mentions: %j', (question, names) => {
     expect(unknownNamesWarning(question, passages).match(/“[^”]+”/g) ?? []).toEqual(names);
   });
 });

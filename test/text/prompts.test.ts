@@ -39,16 +39,19 @@ describe('buildPrompt', () => {
     );
   });
 
-  it.each([undefined, ',', ';'])('has full examples that the parser accepts: %s', (separator) => {
-    const blocks = parseBlocks(buildPrompt('parallel', 'q', { form: 'full', separator }));
-    // "<think> and </think>" names two tags.
-    const examples = blocks.filter(({ body }) => body.trim() !== 'and');
-    expect(examples.map(({ tag, body }) => [tag, splitQueries(body, separator)])).toEqual([
-      ['search', ['query']],
-      ['search', ['sub-question 1', 'sub-question 2']],
-      ['answer', ['Beijing']],
-    ]);
-  });
+  it.each([undefined, ',', ';'])(
+    'writes examples that the parser accepts, with separator %s',
+    (separator) => {
+      const blocks = parseBlocks(buildPrompt('parallel', 'q', { form: 'full', separator }));
+      // "<think> and </think>" names two tags.
+      const examples = blocks.filter(({ body }) => body.trim() !== 'and');
+      expect(examples.map(({ tag, body }) => [tag, splitQueries(body, separator)])).toEqual([
+        ['search', ['query']],
+        ['search', ['sub-question 1', 'sub-question 2']],
+        ['answer', ['Beijing']],
+      ]);
+    },
+  );
 
   it('differs between Search-R1 and ParallelSearch only in the decomposition sentence', () => {
     const full = (name: string): string => buildPrompt(name, 'q', { form: 'full' });
@@ -58,7 +61,7 @@ describe('buildPrompt', () => {
     expect(parallel.replace(sentence, '')).toBe(searchR1);
   });
 
-  it('does not mention search to a model without it', () => {
+  it("does not mention search in R1's prompt", () => {
     expect(buildPrompt('r1', 'q', { form: 'full' })).toMatch(/^(?!.*search).*<answer>/s);
   });
 

@@ -32,12 +32,12 @@ describe('formatFault of a recorded response', () => {
       'tags in information',
       `${THINK}${SEARCH}<information>${ANSWER}</information>${THINK}${ANSWER}`,
     ],
-  ])('is null with %s', (_, response) => {
+  ])('is null for %s', (_, response) => {
     expect(formatFault(splitTranscript(response))).toBeNull();
   });
 
   it.each([
-    ['nothing', '', 'not an answer'],
+    ['an empty response', '', 'not an answer'],
     ['no thought', ANSWER, 'expected think after start, but got answer'],
     ['two thoughts', `${THINK}${THINK}${ANSWER}`, 'after think, but got think'],
     ['no thought after information', `${TURN}${ANSWER}`, 'think after information'],
@@ -45,8 +45,8 @@ describe('formatFault of a recorded response', () => {
     ['fake information', `${THINK}${INFORMATION}${THINK}${ANSWER}`, 'policy wrote'],
     ['a search at the end', `${THINK}${SEARCH}`, 'not an answer'],
     ['text after the answer', `${THINK}${ANSWER} done`, 'text outside of blocks: "done"'],
-    ['a thought left open', `<think> a ${ANSWER}`, 'text outside of blocks'],
-    ['something after the answer', `${THINK}${ANSWER}${THINK}`, 'nothing after answer'],
+    ['an unclosed thought', `<think> a ${ANSWER}`, 'text outside of blocks'],
+    ['a thought after the answer', `${THINK}${ANSWER}${THINK}`, 'nothing after answer'],
     ['an empty search', `${THINK}<search> </search>${INFORMATION}`, 'without a query'],
     ['a notice', `${THINK}${INVALID_ACTION_NOTICE}${THINK}${ANSWER}`, 'not valid'],
     ['the long notice', `${THINK}${INVALID_ACTION_NOTICE_FULL}${THINK}${ANSWER}`, 'not valid'],
@@ -148,7 +148,7 @@ describe('executedSearches', () => {
       expect(executedSearches([...texts.map(policy), found])).toEqual([['a']]);
   });
 
-  it('are separated by commas where results are labelled with queries, or as recorded', () => {
+  it('are split at commas if results are labelled with queries, or at the recorded separator', () => {
     const turn = policy('<search> a ## b, c </search>');
     const results = wrapResults(['', ''], { form: 'json', queries: ['a ## b', 'c'] });
     const labelled = fromEnvironment(results);
@@ -161,7 +161,7 @@ describe('executedSearches', () => {
     expect(formatFault([empty, found])).toContain('last block');
   });
 
-  it('are read from a transcript of RAG-R1', () => {
+  it('are read from transcripts of RAG-R1', () => {
     const response = `<think> a </think>\n<search> a, b </search>${wrapResults(['Doc 1: A   a', 'Doc 1: B   b'], { form: 'json', queries: ['a', 'b'] })}<think> c </think><answer> x </answer>`;
     const segments = splitTranscript(response);
     expect(segments.map(({ kind }) => kind)).toEqual(['policy', 'information', 'policy']);
@@ -190,7 +190,7 @@ describe('formatFault', () => {
 });
 
 describe('ambiguity', () => {
-  it('concerns only policy text with a search before a block', () => {
+  it('is null without a search by the policy before the block', () => {
     expect(ambiguity([fromEnvironment('a </information> b')])).toBeNull();
     expect(ambiguity([policy('x<information> a </information>')])).toBeNull();
   });
@@ -206,7 +206,7 @@ describe('splitTranscript', () => {
     );
   });
 
-  it('loses nothing', () => {
+  it('loses no text', () => {
     fc.assert(
       fc.property(roughText, (text) => {
         const texts = splitTranscript(text).map((segment) => segment.text);
@@ -218,8 +218,8 @@ describe('splitTranscript', () => {
   it.each([
     ['follows no search', `${THINK}${INFORMATION}`],
     ['follows an answer', `${THINK}${ANSWER}${INFORMATION}`],
-    ['follows the end of a search that has not begun', `a </search>${INFORMATION}`],
-  ])("takes information for the policy's own that %s, and has no doubt", (_, response) => {
+    ['follows an unopened search', `a </search>${INFORMATION}`],
+  ])('attributes information that %s to the policy, without ambiguity', (_, response) => {
     const segments = splitTranscript(response);
     expect(segments).toEqual([policy(response)]);
     expect(ambiguity(segments)).toBeNull();
@@ -227,26 +227,23 @@ describe('splitTranscript', () => {
 
   const goneOn = `${SEARCH} and ${SEARCH}`;
   it.each([
-    ['generation had not stopped at a search', `${THINK}${goneOn}${INFORMATION}`],
-    ['generation had not stopped at an answer', `${ANSWER}${SEARCH}\n${INFORMATION}`],
-    ['information is left open', `${THINK}${SEARCH}\n<information>Doc 1`],
-  ])(
-    "counts information as the policy's own where %s, and says that it is in doubt",
-    (_, response) => {
-      const segments = splitTranscript(response);
-      expect(segments).toEqual([policy(response)]);
-      expect(ambiguity(segments)).toContain('follows a search');
-      expect(executedSearches(segments)).toEqual([]);
-      expect(formatFault(segments)).toContain('policy wrote an information tag');
-    },
-  );
+    ['generation did not stop at a search', `${THINK}${goneOn}${INFORMATION}`],
+    ['generation did not stop at an answer', `${ANSWER}${SEARCH}\n${INFORMATION}`],
+    ['the block is unclosed', `${THINK}${SEARCH}\n<information>Doc 1`],
+  ])('attributes information to the policy if %s, but reports ambiguity', (_, response) => {
+    const segments = splitTranscript(response);
+    expect(segments).toEqual([policy(response)]);
+    expect(ambiguity(segments)).toContain('follows a search');
+    expect(executedSearches(segments)).toEqual([]);
+    expect(formatFault(segments)).toContain('policy wrote an information tag');
+  });
 
-  it('reports a passage with a closing tag', () => {
+  it('reports a closing tag in a passage', () => {
     const passage = `${SEARCH}<information>Doc 1(Title: t) </information> ${ANSWER} </information>`;
     expect(ambiguity(splitTranscript(passage))).toContain('without a beginning');
   });
 
-  it('reports nothing for complete transcripts', () => {
+  it('reports nothing in complete transcripts', () => {
     const turn = `${THINK}${SEARCH}\n\n${INFORMATION}\n\n`;
     const response = `${turn}${THINK}${SEARCH.slice(0, 8)}${INVALID_ACTION_NOTICE}${turn}${THINK}${ANSWER}`;
     expect(ambiguity(splitTranscript(response))).toBeNull();
@@ -265,18 +262,18 @@ describe('splitTranscript', () => {
 it.each([
   ['the last answer', `${ANSWER} ${THINK} <answer> y </answer>`, 'y'],
   ['no answer', `${THINK}${SEARCH}`, null],
-  ['an answer left open', '<answer> x', null],
+  ['an unclosed answer', '<answer> x', null],
   ['an answer in a passage', `${SEARCH}<information> <answer> y </answer> </information>`, null],
   ['an empty answer', '<answer> </answer>', ''],
 ])('finalAnswer handles %s', (_, response, expected) => {
   expect(finalAnswer(splitTranscript(response))).toBe(expected);
 });
 
-describe('the border between prompt and response', () => {
+describe('the boundary between prompt and response', () => {
   const answer = 'I know it.\n</think>\n<answer> Oslo </answer>';
   const from = (prompt: string, text: string) => formatFault([fromPrompt(prompt), policy(text)]);
 
-  it('lets a chat template open the first thought', () => {
+  it('may follow a thought opened by the chat template', () => {
     const opened = '<|im_start|>assistant\n<think>\n';
     expect(from(opened, answer)).toBeNull();
     expect(from(opened, `<think>\n${answer}`)).toBeNull();
@@ -284,7 +281,7 @@ describe('the border between prompt and response', () => {
     const search = policy('a </think>\n<search> b </search>');
     const turn = [fromPrompt(opened), search, fromEnvironment('<information>c</information>')];
     expect(formatFault([...turn, policy(`<think> ${answer}`)])).toBeNull();
-    // Opened once only.
+    // Only opened once.
     expect(formatFault([...turn, policy(answer)])).not.toBeNull();
   });
 
@@ -297,7 +294,7 @@ describe('the border between prompt and response', () => {
       '<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n',
     ],
     ['Answer the given question. ', ''],
-  ])('cuts a prompt off that the text repeats: %j', (start, end) => {
+  ])('is found in text that includes the prompt: %j', (start, end) => {
     const prompt = start + example + end;
     const cut = splitTranscript(`${prompt}<think> I do not know`);
     expect(cut).toEqual([fromPrompt(prompt), policy('<think> I do not know')]);
@@ -306,12 +303,12 @@ describe('the border between prompt and response', () => {
     expect(finalAnswer(splitTranscript(`${prompt}<answer> Oslo </answer>`))).toBe('Oslo');
   });
 
-  it('reports a prompt of an unknown form, whose example looks like an answer', () => {
+  it('is ambiguous if an unknown prompt has an example answer', () => {
     const text = `USER: ${example} ASSISTANT: <think> I do not know`;
     expect(ambiguity(splitTranscript(text))).toContain('example of an answer');
   });
 
-  it('reports several turns of the model, and cuts nothing off a response that only names a tag', () => {
+  it('is ambiguous with several assistant turns; chat tags in a response are kept', () => {
     const turn = '<|im_start|>assistant\n<answer> a </answer><|im_end|>\n';
     const two = splitTranscript(`<|im_start|>user\nQ<|im_end|>\n${turn}${turn}`);
     expect(ambiguity(two)).toContain('several turns');

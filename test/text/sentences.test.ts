@@ -8,7 +8,7 @@ it('splits sentences, but not after initials and abbreviations', () => {
 
 const TEXT = 'Bo Reed is a singer. He was born in 1904 in Oslo. He made a film.';
 
-it('picks the sentence with the names, or else with most words of the question', () => {
+it('picks the sentence with the names, else the one with the most words of the question', () => {
   expect(sentenceAbout(TEXT, ['1904'], 'Which singer made a film?')).toBe(
     'He was born in 1904 in Oslo.',
   );

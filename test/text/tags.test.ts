@@ -92,8 +92,8 @@ describe('nextAction', () => {
   });
 });
 
-describe('printing and parsing', () => {
-  it('are inverse for searches', () => {
+describe('formatting and parsing', () => {
+  it('round-trip searches', () => {
     fc.assert(
       fc.property(fc.array(phrase, { minLength: 1, maxLength: 5 }), (queries) => {
         const text = formatSearch(queries);
@@ -102,14 +102,14 @@ describe('printing and parsing', () => {
     );
   });
 
-  it('rejects queries that cannot be parsed back', () => {
+  it('reject queries that cannot be parsed back', () => {
     for (const queries of [[], [' '], ['a ## b'], ['a </search>']]) {
       expect(() => formatSearch(queries), JSON.stringify(queries)).toThrow(RangeError);
     }
     expect(() => formatBlock('think', 'a <answer> b')).toThrow('<answer>');
   });
 
-  it.each([',', ';', '|'])('are inverse for searches with the separator %s', (separator) => {
+  it.each([',', ';', '|'])('round-trip searches with separator %s', (separator) => {
     fc.assert(
       fc.property(fc.array(phrase, { minLength: 1, maxLength: 5 }), (phrases) => {
         const queries = phrases.map((text) => text.replaceAll(separator, '.'));
@@ -120,16 +120,16 @@ describe('printing and parsing', () => {
     expect(() => formatSearch([`a${separator}b`], separator)).toThrow(separator);
   });
 
-  it('print a comma as in RAG-R1’s prompt', () => {
+  it('use commas like RAG-R1’s prompt', () => {
     expect(formatSearch(['a', 'b'], ',')).toBe('<search> a,b </search>');
     expect(nextAction('<search> , </search>', ',').kind).toBe('invalid');
   });
 
-  it('keeps single hashes in a query', () => {
+  it('keep single hashes in a query', () => {
     expect(splitQueries(' C# history ## # signs ')).toEqual(['C# history', '# signs']);
   });
 
-  it('are inverse for information with balanced titles', () => {
+  it('round-trip information with balanced titles', () => {
     const long = phrase.map((text) => `${text} (film)`);
     const title = fc.oneof(phrase, long);
     const passages = fc.array(fc.record({ title, text: phrase }), { maxLength: 3 });
@@ -144,7 +144,7 @@ describe('printing and parsing', () => {
     );
   });
 
-  it('numbers passages per sub-query and reports failures', () => {
+  it('number passages per sub-query and report failures', () => {
     const text = formatInformation([
       { status: 'ok', passages: ['Paris', 'Lyon'].map((title) => ({ title, text: 'A city.' })) },
       { status: 'failed', reason: 'timeout' },
@@ -157,7 +157,7 @@ describe('printing and parsing', () => {
     );
   });
 
-  it('keeps passages inside their block', () => {
+  it('keep passages inside their block', () => {
     const passage = fc.record({ title: roughText, text: roughText });
     fc.assert(
       fc.property(fc.array(passage, { minLength: 1, maxLength: 3 }), (passages) => {
@@ -171,7 +171,7 @@ describe('printing and parsing', () => {
     );
   });
 
-  it('escapes tags within tags', () => {
+  it('escape tags within tags', () => {
     expect(oneLine('<<answer>answer>')).toBe('<(answer)answer>');
     expect(oneLine('<sea<search>rch>')).toBe('<sea(search)rch>');
   });
@@ -185,25 +185,21 @@ describe("other projects' information blocks", () => {
   });
 
   it.each<[string, string, unknown[]]>([
-    [
-      'lines that go on with a passage',
-      `${A}\n  two\n\n${B}`,
-      [ok(['A', 'one two'], ['B', 'two'])],
-    ],
-    ['a title that never closes', 'Doc 1(Title: A (b) text', [ok(['A (b', 'text'])]],
+    ['passages over several lines', `${A}\n  two\n\n${B}`, [ok(['A', 'one two'], ['B', 'two'])]],
+    ['an unclosed title', 'Doc 1(Title: A (b) text', [ok(['A (b', 'text'])]],
     ['no title', `${A}\nDoc 2(Title: B`, [ok(['A', 'one Doc 2(Title: B'])]],
-    ['a number of two digits', `${A}\nDoc 12(Title: B) two`, [ok(['A', 'one'], ['B', 'two'])]],
+    ['a two-digit number', `${A}\nDoc 12(Title: B) two`, [ok(['A', 'one'], ['B', 'two'])]],
     ['a passage named within a line', `${A} ${B}`, [ok(['A', `one ${B}`])]],
-    ['the same on a line that goes on', `${A}\nsee ${B}`, [ok(['A', `one see ${B}`])]],
+    ['a passage named in a continuation line', `${A}\nsee ${B}`, [ok(['A', `one see ${B}`])]],
     ['lines before the first passage', `Found:\n${A}`, [ok(['A', 'one'])]],
-    ['nothing but words', 'Found', []],
+    ['only other text', 'Found', []],
     [
-      'tags of a block within a passage',
+      'information tags within a passage',
       `\n <information>\n${A} <information> x </information> y\n</information> \n`,
       [ok(['A', 'one <information> x </information> y'])],
     ],
     ['a tag after the first line', `${A}\n<information> y`, [ok(['A', 'one <information> y'])]],
-    ['a block of one line', ' <information>Nothing found.</information> ', [ok()]],
+    ['a one-line block', ' <information>Nothing found.</information> ', [ok()]],
     [
       'lines after a failure',
       `${A}\nRetrieval failed: late \nmore`,
@@ -214,7 +210,7 @@ describe("other projects' information blocks", () => {
     expect(parseInformation(text)).toEqual(expected);
   });
 
-  it('are printed without outer white space', () => {
+  it('are formatted without surrounding white space', () => {
     expect(oneLine(' a \n\n  b ')).toBe('a b');
     const failed = { status: 'failed', reason: ' ' } as const;
     const bare = { status: 'ok', passages: [{ title: 'T', text: ' ' }] } as const;
@@ -234,7 +230,7 @@ describe('information labelled with its queries', () => {
     return wrapResults(texts, { form: 'json', queries });
   };
 
-  it('is what json.dumps of Python prints', () => {
+  it("matches Python's json.dumps", () => {
     expect(label(['who é?', 'b', 'c <answer>'], results)).toBe(
       String.raw`
 <information>
@@ -255,7 +251,7 @@ describe('information labelled with its queries', () => {
     );
   });
 
-  it('is read back, whole or cut anywhere', () => {
+  it('round-trips, whole or cut anywhere', () => {
     const title = fc.oneof(phrase, roughText.map(oneLine));
     const passages = fc.array(fc.record({ title, text: roughText.map(oneLine) }), { maxLength: 3 });
     fc.assert(
@@ -284,11 +280,11 @@ describe('information labelled with its queries', () => {
     [String.raw`{"query": ["a\\\u00e`, [['a\\'], []]],
     [String.raw`{"query": ["a\\u00e`, [[String.raw`a\u00e`], []]],
     [String.raw`{"query": ["\q"`, [[String.raw`\q`], []]],
-  ])('is read whole or cut: %s', (text, [query, documents]) => {
+  ])('is parsed, whole or cut: %s', (text, [query, documents]) => {
     expect(parseLabelled(text)).toEqual({ query, documents });
   });
 
-  it('is read as RAG-R1 prints it, without titles', () => {
+  it("is parsed in RAG-R1's form, without titles", () => {
     const text =
       '<information>\n{"query": ["a"], "documents": ["Doc 1: \\"Paris\\"\\nA city.\\nDoc 2: Rome"]}\n</information>';
     const paris = { title: '"Paris"', text: ' A city.' };

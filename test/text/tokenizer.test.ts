@@ -31,7 +31,7 @@ const UNIGRAM = ['<unk>', '</s>', '<', '/', 's', '>', 'a'].map((piece) => [
   piece === '</s>' ? 0 : -5,
 ]);
 const { model } = TOKENIZER_JSON as { model: { vocab: Record<string, number> } };
-/** {@link SPECIAL} with the ids of a vocabulary, where it has them. */
+/** {@link SPECIAL} with their ids in a vocabulary, if it has them. */
 const specialTokens = (vocab: Record<string, number>, more = {}) =>
   added(SPECIAL, more).map((token) => ({ ...token, id: vocab[token.content] ?? token.id + 300 }));
 
@@ -88,7 +88,7 @@ const KINDS: [string, object][] = [
   ],
 ];
 
-describe.each(KINDS)('special tokens in a text, with %s,', (_, json) => {
+describe.each(KINDS)('names of special tokens in a text, with %s,', (_, json) => {
   const tokenizer = createTokenizer(json);
   const unknown = tokenizer.tokenId('<unk>');
   const { added_tokens } = json as { added_tokens: { id: number }[] };
@@ -133,14 +133,14 @@ describe('createTokenizer', () => {
     },
   };
 
-  it("keeps every character of text with special tokens' names", () => {
+  it('keeps every character of names of special tokens in a text', () => {
     const text = 'The <eos> of <pad><eos>. <search> a </search>';
     expect(TOKENIZER.decode(TOKENIZER.encode(text))).toBe(text);
     expect(TOKENIZER.encode('</search>')).toEqual([TOKENIZER.tokenId('</search>')]);
     expect(TOKENIZER.decode([TOKENIZER.tokenId('<eos>')!])).toBe('<eos>');
   });
 
-  it('adds no surrounding tokens but exposes them', () => {
+  it('exposes surrounding tokens without adding them', () => {
     const around = createTokenizer({ ...TOKENIZER_JSON, post_processor: postProcessor });
     expect(around.around).toEqual({ before: [eos], after: [pad] });
     expect(around.encode('A Reed')).toEqual(TOKENIZER.encode('A Reed'));
@@ -162,7 +162,7 @@ describe('createTokenizer', () => {
       });
   });
 
-  it('encodes a message with its surroundings unless it contains a special token', () => {
+  it("encodes a message together with the template's text unless it contains a special token", () => {
     const names = ['<unk>', 'Q:a', 'Q:', 'a', 'Q:A', '<eos>', '<', 'eos>'];
     const vocab = Object.fromEntries(names.map((name, i) => [name, i]));
     const json = {
@@ -186,13 +186,13 @@ describe('createTokenizer', () => {
     expect(() => encodeChat!(' ')).toThrow('"" is missing');
   });
 
-  it("puts a space into special tokens' names in text for others", () => {
+  it('decodes for others with a space in quoted names of special tokens', () => {
     const ids = [eos, eos, ...TOKENIZER.encode('a <eos> b'), pad];
     expect(TOKENIZER.decodeForOthers(ids)).toBe('<eos><eos>a < eos> b<pad>');
     expect(TOKENIZER.decodeForOthers([])).toBe('');
   });
 
-  it('ignores special tokens of the config that are not in the vocabulary', () => {
+  it('ignores special tokens of the config that are missing from the vocabulary', () => {
     const tokenizer = createTokenizer(TOKENIZER_JSON, { eos_token: '<nowhere>' });
     expect(tokenizer.vocabSize).toBe(TOKENIZER.vocabSize);
     expect(tokenizer.decode(tokenizer.encode('a <nowhere>'))).toBe('a <nowhere>');
@@ -204,7 +204,7 @@ describe('createTokenizer', () => {
     expect(tokenizer.encode('a<x>')).toEqual([...TOKENIZER.encode('a'), 999]);
   });
 
-  it('decodes exactly, with every space', () => {
+  it('decodes exactly, including every space', () => {
     for (const text of ['a , b .', " do n't ", ''])
       expect(TOKENIZER.decode(TOKENIZER.encode(text))).toBe(text);
   });
@@ -223,17 +223,17 @@ describe('createTokenizer', () => {
   });
 
   it.each<[string, object]>([
-    ['the end', { eos_token: '</s>' }],
-    ['a filling, with how it is matched', { pad_token: { content: '</s>' } }],
-    ['an additional one', { additional_special_tokens: ['</s>'] }],
-    ['an extra one', { extra_special_tokens: { mine: '</s>' } }],
+    ['eos_token', { eos_token: '</s>' }],
+    ['a pad_token object', { pad_token: { content: '</s>' } }],
+    ['additional_special_tokens', { additional_special_tokens: ['</s>'] }],
+    ['extra_special_tokens', { extra_special_tokens: { mine: '</s>' } }],
   ])('reads special tokens from %s', (_, config) => {
     const [, , [, json]] = KINDS;
     const ordinary = { ...json, added_tokens: [] };
     const id = createTokenizer(ordinary).tokenId('</s>')!;
     expect(createTokenizer(ordinary).encode('a</s>')).toContain(id);
     expect(createTokenizer(ordinary, config).encode('a</s>')).not.toContain(id);
-    // A single character cannot be told from text.
+    // A single character cannot be distinguished from text.
     const filled = createTokenizer(ordinary, { pad_token: 'a' });
     expect(filled.encode('a')).toEqual(createTokenizer(ordinary).encode('a'));
   });
@@ -252,25 +252,30 @@ describe('createTokenizer', () => {
     ['runs of digits', { type: 'Digits', individual_digits: false }, 'a١٨٤a', 'a ١٨٤ a'],
     ['each punctuation mark', { type: 'Punctuation' }, 'a!!b', 'a ! ! b'],
     ['words of every script', { type: 'Whitespace' }, 'Ørsted, दिन!', 'Ørsted , दिन !'],
-    ['old first words', { type: 'Metaspace', replacement: '▁', add_prefix_space: false }, 'a', 'a'],
-  ])('splits as the reference does: %s', (_, preTokenizer, text, joined) => {
+    [
+      'the first word in old files',
+      { type: 'Metaspace', replacement: '▁', add_prefix_space: false },
+      'a',
+      'a',
+    ],
+  ])('splits like the reference: %s', (_, preTokenizer, text, joined) => {
     const pieces = joined.split(' ');
     const pre_tokenizer = { type: 'Sequence', pretokenizers: [preTokenizer] };
     expect(listPieces(pieces, { pre_tokenizer })(text)).toEqual(pieces);
   });
 
-  it.each(REFERENCE.splits)('splits as recorded from the reference: $name', (recorded) => {
+  it.each(REFERENCE.splits)('splits like recordings of the reference: $name', (recorded) => {
     const { normalizer, preTokenizer, text, pieces } = recorded;
     const split = listPieces(pieces, { normalizer, pre_tokenizer: preTokenizer });
     expect(split(text)).toEqual(pieces);
   });
 
-  it('joins unknown tokens within a word only', () => {
+  it('fuses unknown tokens only within a word', () => {
     const bpe = { type: 'BPE', unk_token: '?', fuse_unk: true, vocab: { '?': 0 }, merges: [] };
     expect(createTokenizer({ ...COMMON, model: bpe }).encode('ab c')).toEqual([0, 0]);
   });
 
-  it('puts nothing before a text that normalisation empties', () => {
+  it('prepends nothing to a text that normalises to nothing', () => {
     const normalizers = [
       { type: 'Strip', strip_left: true },
       { type: 'Prepend', prepend: '▁' },
@@ -282,7 +287,7 @@ describe('createTokenizer', () => {
     expect([' a', ' '].map((text) => tokenizer.encode(text))).toEqual([[0, 1], []]);
   });
 
-  it.each(REFERENCE.joins)('joins as recorded from the reference: $name', (recorded) => {
+  it.each(REFERENCE.joins)('decodes like recordings of the reference: $name', (recorded) => {
     const { decoder, tokens, text } = recorded;
     const vocab = Object.fromEntries(['?', ...tokens].map((token, i) => [token, i]));
     const wordList = { type: 'WordLevel', unk_token: '?', vocab };
@@ -293,7 +298,7 @@ describe('createTokenizer', () => {
   it.each([
     [{ add_prefix_space: false }, ' a', 'a ▁b'],
     [{ add_prefix_space: true }, 'a', '▁a ▁b'],
-  ])('marks spaces as old files say: %j', (settings, decoded, pieces) => {
+  ])('supports old Metaspace settings: %j', (settings, decoded, pieces) => {
     const spaces = { type: 'Metaspace', ...settings };
     expect(listPieces(pieces.split(' '), { pre_tokenizer: spaces })('a b')).toEqual(
       pieces.split(' '),
@@ -303,12 +308,12 @@ describe('createTokenizer', () => {
     expect(createTokenizer(json).decode([0, 1])).toBe(decoded);
   });
 
-  it('changes nothing with an empty map of characters', () => {
+  it('normalises nothing with an empty precompiled_charsmap', () => {
     const normalizer = { type: 'Precompiled', precompiled_charsmap: '' };
     expect(listPieces(['ﬁ'], { normalizer })('ﬁ')).toEqual(['ﬁ']);
   });
 
-  it('finds no pieces in a word that is not listed', () => {
+  it('gives the unknown token for words missing from a word list', () => {
     const pieces = listPieces(['a', '##b', 'ab', 'b'], {});
     expect(pieces('ab a ba bab')).toEqual(['ab', 'a', '[UNK]', '[UNK]']);
   });
@@ -347,7 +352,7 @@ describe('createTokenizer', () => {
       },
       false,
     ],
-  ])('rejects a config that disagrees: %s', (name, settings, value) => {
+  ])('rejects a config that contradicts tokenizer.json: %s', (name, settings, value) => {
     const json = { ...COMMON, ...settings, model };
     expect(() => createTokenizer(json, { [name]: value })).toThrow(name);
     expect(() => createTokenizer(json, { [name]: !value })).not.toThrow();
@@ -361,7 +366,7 @@ describe('createTokenizer', () => {
     [added(['<x>', '<x>']), {}, '"<x>" has both 101 and 100'],
     [added(['<x>']), { 100: { content: '<y>' } }, '100 is both'],
     [added(['<x>']), { 101: { content: '<x>' } }, '"<x>" has both'],
-  ])('rejects ids that contradict each other: %j %j', (added_tokens, decoder, fault) => {
+  ])('rejects conflicting ids: %j %j', (added_tokens, decoder, fault) => {
     const json = { ...COMMON, model: { type: 'WordLevel', unk_token: '<', vocab: words } };
     const config = { added_tokens_decoder: decoder };
     expect(() => createTokenizer({ ...json, added_tokens }, config)).toThrow(fault);
@@ -386,7 +391,7 @@ describe('createTokenizer', () => {
       },
     ],
     ['pattern', { pre_tokenizer: { type: 'Split', pattern: {}, behavior: 'Removed' } }],
-  ])('rejects what it cannot apply: %s', (name, change) => {
+  ])('rejects unsupported settings: %s', (name, change) => {
     expect(() => createTokenizer({ ...TOKENIZER_JSON, ...change })).toThrow(name);
   });
 
@@ -403,7 +408,7 @@ describe('createTokenizer', () => {
     expect(createTokenizer({ ...TOKENIZER_JSON, added_tokens: [token] }).vocabSize).toBe(size + 11);
   });
 
-  it('knows at once that a word is longer than all of a list', () => {
+  it('maps a very long unlisted word to the unknown token at once', () => {
     const model = { type: 'WordLevel', vocab: { a: 0, '<unk>': 1 }, unk_token: '<unk>' };
     expect(createTokenizer({ ...COMMON, model }).encode('a'.repeat(100_000))).toEqual([1]);
   });

@@ -5,7 +5,7 @@ import { folderForEach } from '../folder.js';
 
 const folder = folderForEach();
 
-it('weighs groups without a correct rollout, and counts wrong rollouts that are encouraged', async () => {
+it('measures the weight of groups without a correct rollout, and counts wrong rollouts with a positive advantage', async () => {
   const rollout = (outcome: number, format: number) => ({
     step: 0,
     rewards: { outcome, format, total: outcome + format },

@@ -26,20 +26,23 @@ function expectClose(actual: tf.Tensor, expected: number[][], digits: number): v
   expected.flat().forEach((value, i) => expect(actual.dataSync()[i]).toBeCloseTo(value, digits));
 }
 
-describe('AdamW beside PyTorch, weights within 1e-6 after each of five steps', () => {
-  it.each(fixture.cases)('gradient norm clipped at $max_norm', async ({ max_norm, steps }) => {
-    const optimizer = new AdamW(options);
-    let weights: Record<string, tf.Tensor> = { w: tf.tensor2d(fixture.initial) };
-    for (const [i, step] of steps.entries()) {
-      let gradients: Record<string, tf.Tensor> = { w: tf.tensor2d(fixture.gradients[i]) };
-      const clipped = await clipByGlobalNorm(gradients, max_norm ?? Infinity);
-      gradients = clipped.gradients;
-      expect(clipped.norm).toBeCloseTo(step.gradient_norm, 5);
-      expectClose(gradients.w, step.used_gradient, 6);
-      weights = optimizer.apply(weights, gradients, lr);
-      expectClose(weights.w, step.parameter, 6);
-    }
-  });
+describe('AdamW compared with PyTorch, weights within 1e-6 over five steps', () => {
+  it.each(fixture.cases)(
+    'with the gradient norm clipped at $max_norm',
+    async ({ max_norm, steps }) => {
+      const optimizer = new AdamW(options);
+      let weights: Record<string, tf.Tensor> = { w: tf.tensor2d(fixture.initial) };
+      for (const [i, step] of steps.entries()) {
+        let gradients: Record<string, tf.Tensor> = { w: tf.tensor2d(fixture.gradients[i]) };
+        const clipped = await clipByGlobalNorm(gradients, max_norm ?? Infinity);
+        gradients = clipped.gradients;
+        expect(clipped.norm).toBeCloseTo(step.gradient_norm, 5);
+        expectClose(gradients.w, step.used_gradient, 6);
+        weights = optimizer.apply(weights, gradients, lr);
+        expectClose(weights.w, step.parameter, 6);
+      }
+    },
+  );
 });
 
 describe('AdamW', () => {
@@ -52,7 +55,7 @@ describe('AdamW', () => {
     gain: tf.ones([3]),
   });
 
-  it('decays matrices and not gains', () => {
+  it('decays matrices, but not gains', () => {
     const zeros = { w: tf.zeros([2, 3]), gain: tf.zeros([3]) };
     const after = new AdamW({ ...options, weightDecay: 0.5 }).apply(start(), zeros, 0.1);
     expectClose(
@@ -63,7 +66,7 @@ describe('AdamW', () => {
     expect([...after.gain.dataSync()]).toEqual([1, 1, 1]);
   });
 
-  it('goes on from its kept state to the very same weights, with two tensors a weight, and disposes of the rest', async () => {
+  it('resumes from its saved state with identical weights, and leaks no tensors', async () => {
     const before = tf.memory().numTensors;
     const [whole, first, second] = [new AdamW(options), new AdamW(options), new AdamW(options)];
     let [a, b] = [start(), start()];
@@ -83,7 +86,7 @@ describe('AdamW', () => {
 describe('scheduledRate', () => {
   const shape = { peak: 1, final: 0.2, warmupSteps: 4, totalSteps: 12 };
 
-  it('rises in equal parts to the peak and falls in equal parts to the end', () => {
+  it('rises linearly to the peak and falls linearly to the end', () => {
     const rates = Array.from({ length: 13 }, (_, step) => scheduledRate(step, shape));
     [0.25, 0.5, 0.75, 1, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2].forEach((rate, i) =>
       expect(rates[i]).toBeCloseTo(rate, 12),

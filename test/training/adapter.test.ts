@@ -33,7 +33,7 @@ afterEach(() => {
   expect(tf.memory().numTensors).toBe(numTensors);
 });
 
-/** Makes the tokens of the row likelier, or less likely by a negative sign. */
+/** Makes the tokens of the row likelier, or less likely with a negative sign. */
 const step = (adapter: TrainedAdapter, sign = 1): ReturnType<TrainedAdapter['update']> =>
   adapter.update([ROW], OPTIONS, (logProbs) => ({
     loss: tf.mul<tf.Scalar>(tf.sum(logProbs), -sign),
@@ -41,7 +41,7 @@ const step = (adapter: TrainedAdapter, sign = 1): ReturnType<TrainedAdapter['upd
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 const valueOf = async (adapter: TrainedAdapter): Promise<number> =>
   sum((await adapter.logProbs([ROW]))[0]);
-/** Log-probability that a policy gives its greedy next token. */
+/** Log-prob of the greedy next token under a policy. */
 const greedy = async (policy: TrainedAdapter['policy']): Promise<number> => {
   const options = {
     temperature: 0,
@@ -53,7 +53,7 @@ const greedy = async (policy: TrainedAdapter['policy']): Promise<number> => {
   return (await policy.generate([[5, 9, 31]], options))[0].logProbs?.[0] ?? NaN;
 };
 
-it('begins as the model, and moves the policy and not the model', async () => {
+it('starts as the model; updates move the policy, but not the model', async () => {
   const reference = (await trained.referenceLogProbs([ROW]))[0];
   expect((await trained.logProbs([ROW]))[0]).toEqual(
     reference.map((x) => expect.closeTo(x, 5) as number),
@@ -70,7 +70,7 @@ it('begins as the model, and moves the policy and not the model', async () => {
   expect(await valueOf(trained)).toBeLessThan(likelier);
 });
 
-it('has a policy that is the newest one, and the initial one when that is asked for', async () => {
+it('gives the newest policy and the initial one', async () => {
   expect(trained.policy.name).toBe('mine');
   const first = await greedy(trained.policy);
   expect(await greedy(trained.initialPolicy)).toBeCloseTo(first, 5);
@@ -81,7 +81,7 @@ it('has a policy that is the newest one, and the initial one when that is asked 
   expect(await greedy(trained.policy)).toBeCloseTo(newest, 5);
 });
 
-it('gives log-probabilities at the temperature that the policy samples at', async () => {
+it('gives log-probs at the sampling temperature', async () => {
   const cool = adapterOf({ temperature: 0.5 });
   expect((await cool.logProbs([ROW]))[0][0]).not.toBeCloseTo(
     (await trained.logProbs([ROW]))[0][0],
@@ -90,7 +90,7 @@ it('gives log-probabilities at the temperature that the policy samples at', asyn
   cool.dispose();
 });
 
-it('scales gradients down to the largest norm', async () => {
+it('clips gradients at the maximum norm', async () => {
   const norms: number[] = [];
   for (const maxGradNorm of [1e6, 1e-6]) {
     const adapter = adapterOf();
@@ -100,11 +100,11 @@ it('scales gradients down to the largest norm', async () => {
     );
     adapter.dispose();
   }
-  // What is told is the norm before.
+  // The reported norm is the unclipped one.
   expect(norms[0]).toBeCloseTo(norms[1], 5);
 });
 
-it.each([NaN, Infinity])('makes no step where the norm of the gradients is %d', async (factor) => {
+it.each([NaN, Infinity])('skips the update if the gradient norm is %d', async (factor) => {
   await step(trained);
   const before = await valueOf(trained);
   const { gradNorm } = await trained.update([ROW], OPTIONS, (logProbs) => ({
@@ -114,7 +114,7 @@ it.each([NaN, Infinity])('makes no step where the norm of the gradients is %d', 
   expect(await valueOf(trained)).toBe(before);
 });
 
-it('goes on from a checkpoint as if it had never stopped', async () => {
+it('resumes from a checkpoint as if never interrupted', async () => {
   for (let i = 0; i < 2; i++) await step(trained);
   const trainable = fromNamedArrays(await toNamedArrays(trained.weights));
   const optimizer = await trained.optimizer.toArrays();
@@ -128,7 +128,7 @@ it('goes on from a checkpoint as if it had never stopped', async () => {
   other.dispose();
 });
 
-it('trains extra parameters, which are no part of the policy', async () => {
+it('trains extra parameters apart from the policy', async () => {
   const own = adapterOf({ extraParams: { scale: tf.scalar(2) } });
   expect(await valueOf(own)).toBeCloseTo(await valueOf(trained), 4);
   const loss: Parameters<typeof own.update>[2] = (logProbs, _, { newest }) => ({
@@ -143,7 +143,7 @@ it('trains extra parameters, which are no part of the policy', async () => {
   own.dispose();
 });
 
-it('runs layers that are not trained once for the reference and an update, and keeps nothing of them after it', async () => {
+it('runs frozen layers once for the reference and an update, and frees their outputs after it', async () => {
   const upper = adapterOf({ lora: { rank: 2, alpha: 4, layersToTransform: [1] } });
   const row = (last: number): typeof ROW => ({
     ...ROW,
@@ -157,7 +157,7 @@ it('runs layers that are not trained once for the reference and an update, and k
   }));
   expect(loss).toBeCloseTo(sum(reference), 4);
   const made = tf.memory().numTensors;
-  // Another row is computed anew, and so is the same one after it.
+  // Another row is computed again, and so is the same row after it.
   const [other] = await upper.referenceLogProbs([row(8)]);
   const [again] = await upper.referenceLogProbs([row(7)]);
   expect(again).toEqual(reference);

@@ -23,13 +23,13 @@ const expectClose = (actual: readonly number[], expected: readonly number[]): vo
   expect(actual).toEqual(expected.map((value) => expect.closeTo(value, 8) as number));
 
 describe('groupAdvantages', () => {
-  it('equals the reference within 1e-8, with both standard deviations', () => {
+  it('equals the reference within 1e-8 with both standard deviations', () => {
     const { rewards } = fixture.inputs;
     expectClose(groupAdvantages(rewards, G), fixture.advantages_unbiased);
     expectClose(groupAdvantages(rewards, G, { unbiased: false }), fixture.advantages_biased);
   });
 
-  it('gives zeros when all rewards of a group are equal, and does not look across groups', () => {
+  it('gives zeros when all rewards of a group are equal, and treats groups separately', () => {
     const { rewards, advantages_unbiased } = fixture.equal_rewards;
     expect(groupAdvantages(rewards, G).slice(0, G)).toEqual([0, 0, 0]);
     expectClose(groupAdvantages(rewards, G), advantages_unbiased);
@@ -44,7 +44,7 @@ describe('groupAdvantages', () => {
     ]);
   });
 
-  it('names a group size or a number of rewards that does not fit', () => {
+  it('rejects an invalid group size or number of rewards', () => {
     for (const size of [1, 1.5])
       expect(() => groupAdvantages([1, 2, 3], size)).toThrow(
         `Expected groupSize to be an integer >= 2, but got ${size}.`,
@@ -56,10 +56,10 @@ describe('groupAdvantages', () => {
 });
 
 describe('turnAdvantages', () => {
-  it('compares each turn with the same turn of the rollouts that have it', () => {
+  it('compares each turn with the same turn of the other rollouts', () => {
     const [[a, b, none, c]] = turnAdvantages([[[1, 5], [3, 5, 9], [], [2]]]);
     expectClose([a[0], b[0], c[0]], groupAdvantages([1, 3, 2], 3));
-    // Equal values, and one without another to compare with.
+    // Equal values, and a turn without another to compare with.
     expect([a[1], b[1], b[2]]).toEqual([0, 0, 0]);
     expect(none).toEqual([]);
   });
@@ -96,13 +96,13 @@ describe('tokenAdvantages', () => {
     ],
   });
 
-  it('is the advantage of the rollout for each token of the policy, where no reward speaks of turns', () => {
+  it("equals the rollout's advantage at each policy token without turn rewards", () => {
     const [first] = withAdvantages([rewarded(1), rewarded(0)], 2);
     expect(first).not.toHaveProperty('turnAdvantages');
     expect(tokenAdvantages(first)).toEqual(new Array(6).fill(first.advantage));
   });
 
-  it('adds what a search turn is worth to the tokens of that turn, and nothing to those of the answer', () => {
+  it('adds the advantage of a search turn to the tokens of that turn only', () => {
     const [first, second] = withAdvantages([rewarded(1, [0, 4]), rewarded(0, [1, 3])], 2);
     const { advantage: a } = first;
     expectClose([a], groupAdvantages([1, 0], 2).slice(0, 1));
@@ -110,7 +110,7 @@ describe('tokenAdvantages', () => {
     expectClose(tokenAdvantages(second), [-a + a, -a + a, -a - a, -a - a, -a, -a]);
   });
 
-  it('counts a group that differs in its turns alone as one that teaches something', () => {
+  it('has variance if only turn rewards differ', () => {
     const group = (values: number[]) =>
       withAdvantages(
         values.map((value) => rewarded(1, [value])),
@@ -121,7 +121,7 @@ describe('tokenAdvantages', () => {
   });
 });
 
-it('isZeroVariance looks at all rollouts of a group: one at the mean does not make the others useless', () => {
+it('isZeroVariance checks all rollouts of a group', () => {
   const group = [1, 0, -1].map((advantage) => ({ advantage }) as With<'rewards' | 'advantage'>);
   expect(isZeroVariance(group)).toBe(false);
   expect(isZeroVariance([group[1], group[1]])).toBe(true);

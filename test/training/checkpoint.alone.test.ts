@@ -16,8 +16,8 @@ import {
 } from '../../lib/training/checkpoint.js';
 
 /**
- * Operations on files that are still let through; what comes then is a kill. `done` says
- * what was done to which file.
+ * Allowed file operations; the next one is a kill. `done` lists the operations and their
+ * files.
  */
 const kill = vi.hoisted(() => ({ after: Infinity, done: [] as string[] }));
 vi.mock('node:fs/promises', async (importOriginal) => {
@@ -25,7 +25,7 @@ vi.mock('node:fs/promises', async (importOriginal) => {
   const guarded = (['rename', 'rm', 'mkdir', 'writeFile', 'open'] as const).map((name) => [
     name,
     (...args: unknown[]): unknown => {
-      // What only waits for the disk cannot be half done.
+      // Waiting for the disk cannot be half done.
       if (name !== 'open' && kill.after-- <= 0) throw new Error('killed');
       const { flush = false } = (args[2] ?? {}) as { flush?: boolean };
       kill.done.push(`${flush ? 'flushed ' : ''}${name} ${basename(String(args[0]))}`);
@@ -52,7 +52,7 @@ afterEach(async () => {
   await realRm(parent, { recursive: true, force: true });
 });
 
-/** Weights that tell the step they are of. */
+/** Weights that identify the step they belong to. */
 const trainable = (step: number): Record<string, tf.Tensor> => ({
   'a.A': tf.tensor2d([step, 0.1, -1e-7, 3e30], [2, 2]),
   'a.B': tf.tensor1d([1 / 3]),
@@ -78,7 +78,7 @@ const stepLeft = async (): Promise<number | undefined> => (await load())?.state.
 const namesLeft = async (): Promise<string[]> => (await readdir(folder)).sort();
 
 describe('a checkpoint', () => {
-  it('gives back weights, optimizer and state bit by bit', async () => {
+  it('restores weights, optimizer and state bit by bit', async () => {
     const optimizer = optimizerAfter(2);
     await save(7, optimizer);
     const loaded = (await load())!;
@@ -91,11 +91,11 @@ describe('a checkpoint', () => {
     expect(loaded.optimizer.get('step')!.values[0]).toBe(2);
   });
 
-  it('is null where there is none', async () => {
+  it('is null if there is none', async () => {
     expect(await load()).toBeNull();
   });
 
-  it('stands beside the one before it, and nothing else does', async () => {
+  it('is kept along with the one before, and no others', async () => {
     await save(1);
     await fs.mkdir(join(folder, '2.partial'));
     await writeFile(join(folder, '2.partial', 'state.json'), '{"nextStep": 2');
@@ -106,7 +106,7 @@ describe('a checkpoint', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'is on the disk with all its files, and after the lines that it counts on, before it gets its name',
+    'is synced to disk, after the records it counts on, before it is renamed',
     async () => {
       const records = ['metrics.jsonl', 'none.jsonl'].map((name) => join(parent, name));
       await writeFile(records[0], '');
@@ -136,7 +136,7 @@ describe('a checkpoint', () => {
     },
   );
 
-  it('of an earlier step than others, as after a way back, takes the place of those', async () => {
+  it('of an earlier step, as after a rollback, replaces later ones', async () => {
     for (const step of [1, 2, 5, 6]) await save(step);
     const rollbacks = [{ from: 6, to: 5, alarm: 'kl' }];
     await save(5, optimizerAfter(1), { rollbacks });
@@ -146,14 +146,14 @@ describe('a checkpoint', () => {
     expect(loaded.optimizer.get('step')!.values[0]).toBe(1);
   });
 
-  it('can be one of before a step', async () => {
+  it('can be one before a given step', async () => {
     for (const step of [3, 4]) await save(step);
     const before = async (step: number): Promise<number | undefined> =>
       (await resumeCheckpoint(folder, 'mine', { before: step }))?.state.nextStep;
     expect([await before(5), await before(4), await before(3)]).toEqual([4, 3, undefined]);
   });
 
-  it('is what has a whole number for its name', async () => {
+  it('has a whole number as its name', async () => {
     await save(1);
     for (const name of ['2x', 'x2', '-2', '2.5']) await fs.mkdir(join(folder, name));
     expect(await stepLeft()).toBe(1);
@@ -161,7 +161,7 @@ describe('a checkpoint', () => {
     expect(await namesLeft()).toEqual(['-2', '1', '2.5', '2x', '3', 'x2']);
   });
 
-  it('leaves a whole one behind, wherever it is killed, and after a kill of the next attempt, too', async () => {
+  it('survives a kill at any point, even if the next attempt is killed, too', async () => {
     const survivors = new Set<number>();
     for (let first = 0; first < 12; first++) {
       for (const second of [0, 3, 5, 6, 7, Infinity]) {
@@ -185,7 +185,7 @@ describe('a checkpoint', () => {
     expect(survivors).toEqual(new Set([1, 2, 3]));
   });
 
-  it('takes the place of another of the same step, wherever it is killed, and nothing else stays', async () => {
+  it('replaces another of the same step, even if killed at any point, without leftovers', async () => {
     const rollbacks = [{ from: 4, to: 2, alarm: 'kl' }];
     const survivors = new Set<boolean>();
     for (let after = 0; after < 14; after++) {
@@ -197,7 +197,7 @@ describe('a checkpoint', () => {
       );
       kill.after = Infinity;
       const { nextStep, ...state } = (await load())!.state;
-      // The later one goes first: beside the way back it would be gone on from.
+      // The later one is removed first: next to the rolled-back one, it would be resumed.
       if (state.rollbacks) expect(await readdir(folder)).not.toContain('3');
       else
         expect(nextStep, `killed after ${after} operations`).toBe(
@@ -212,7 +212,7 @@ describe('a checkpoint', () => {
     expect(survivors).toEqual(new Set([false, true]));
   });
 
-  it('of the same step as one that is there leaves that one as it is', async () => {
+  it('of an existing step is not written again', async () => {
     await save(1);
     const { mtimeMs } = await fs.stat(join(folder, '1'));
     kill.after = 0;
@@ -226,13 +226,13 @@ describe('a checkpoint', () => {
   const otherStep = (text: Buffer): Buffer => Buffer.from(text.toString().replace('2', '7'));
   const otherForm = (): Buffer => Buffer.from('{"nextStep": 2, "hash": "mine"}');
   it.each<[string, string, (bytes: Buffer) => Buffer, string]>([
-    ['cut short', 'optimizer.safetensors', cut(20), ' does not match'],
-    ['changed in a byte', 'trainable.safetensors', changeByte, ' does not match its checksum'],
+    ['truncated', 'optimizer.safetensors', cut(20), ' does not match'],
+    ['changed by one byte', 'trainable.safetensors', changeByte, ' does not match its checksum'],
     ['of another step', 'state.json', otherStep, ' does not'],
-    ['of another form', 'state.json', otherForm, ': '],
-    ['cut off', 'state.json', cut(5), ' to be JSON'],
+    ['malformed', 'state.json', otherForm, ': '],
+    ['invalid JSON', 'state.json', cut(5), ' to be JSON'],
   ])(
-    'is named and the one before it is used where a file is %s',
+    'is reported and the one before it is used if a file is %s',
     async (_, file, damage, message) => {
       await save(1);
       await save(2);
@@ -249,7 +249,7 @@ describe('a checkpoint', () => {
     },
   );
 
-  it('is damaged where its name is not its step', async () => {
+  it('is damaged if its name is not its step', async () => {
     await save(1);
     await fs.rename(join(folder, '1'), join(folder, '7'));
     const told: string[] = [];
@@ -258,7 +258,7 @@ describe('a checkpoint', () => {
     expect(told[0]).toContain('state.json belongs to step 1');
   });
 
-  it('is asked for anew where all are damaged', async () => {
+  it('is rejected with a remedy if all are damaged', async () => {
     await save(1);
     await fs.unlink(join(folder, '1', 'trainable.safetensors'));
     await expect(resumeCheckpoint(folder, 'mine', { log: () => undefined })).rejects.toThrow(
@@ -266,7 +266,7 @@ describe('a checkpoint', () => {
     );
   });
 
-  it('is not for a run of another hash', async () => {
+  it('is rejected for another configuration hash', async () => {
     await save(1);
     await expect(resumeCheckpoint(folder, 'other')).rejects.toThrow(
       'of configuration other, but it holds one of mine. Choose another folder',
@@ -275,7 +275,7 @@ describe('a checkpoint', () => {
 });
 
 describe('dropLinesFrom', () => {
-  it('keeps the lines of earlier steps as they are, and neither later ones nor what a kill has cut off', async () => {
+  it('keeps lines of earlier steps as they are, and drops later and incomplete lines', async () => {
     const file = join(parent, 'metrics.jsonl');
     const lines = ['{"step":0, "a":1}', '{"step":1}', '{"step":2}', '{"step":10}', '{"ste'];
     await writeFile(file, lines.join('\n'));
@@ -285,7 +285,7 @@ describe('dropLinesFrom', () => {
     expect(await readFile(file, 'utf8')).toBe('');
   });
 
-  it('reads a file in pieces, and cuts it at line feeds only', async () => {
+  it('reads long files, and splits them at line feeds only', async () => {
     const file = join(parent, 'trajectories.jsonl');
     const lines = Array.from(
       { length: 3000 },
@@ -296,7 +296,7 @@ describe('dropLinesFrom', () => {
     expect(await readFile(file, 'utf8')).toBe(lines.slice(0, 2500).join(''));
   });
 
-  it('makes no file where there is none', async () => {
+  it('creates no file if there is none', async () => {
     await dropLinesFrom(join(parent, 'none.jsonl'), 2);
     expect(await readdir(parent)).toEqual([]);
   });

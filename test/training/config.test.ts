@@ -19,7 +19,7 @@ const parseWith = (overrides: ConfigOverrides) =>
   parseTrainConfig(mergeOverrides(PRESET, overrides));
 
 describe('a configuration', () => {
-  it('is read back as it was written', () => {
+  it('round-trips through JSON', () => {
     expect(parseTrainConfig(JSON.parse(JSON.stringify(PRESET)))).toEqual(PRESET);
   });
 
@@ -44,11 +44,11 @@ describe('a configuration', () => {
     ['checkpointEvery', { checkpointEvery: 0 }],
     ['trainer', { trainer: 'dpo' }],
     ['at ppo', { ppo: trainingPreset('search-r1:ppo', 'base-1', 1).ppo }],
-  ])('is rejected with the name of what does not fit: %s', (name, overrides) => {
+  ])('is rejected with the name of the invalid field: %s', (name, overrides) => {
     expect(() => parseWith(overrides)).toThrow(name);
   });
 
-  it('hashes every setting, whatever the order of keys', () => {
+  it('hashes every setting, in any order of keys', () => {
     const reversed = Object.fromEntries(Object.entries(PRESET).reverse());
     expect(configHash(reversed)).toBe(configHash(PRESET));
     const others = [{ seed: 2 }, { grpo: { clip: 0.3 } }, { rollout: { topK: 1 } }].map(parseWith);
@@ -57,7 +57,7 @@ describe('a configuration', () => {
 });
 
 describe('presets', () => {
-  it.each(trainedMethods())('%s has the settings of its trainer only', (method) => {
+  it.each(trainedMethods())('%s only has settings of its trainer', (method) => {
     const config = trainingPreset(method, 'base-1', 3);
     const { mix, steps } = trainerSettings(config);
     expect(steps).toBeGreaterThan(0);
@@ -68,7 +68,7 @@ describe('presets', () => {
     expect(config).toMatchObject({ model: 'base-1', seed: 3 });
   });
 
-  it('Search-R1 and ParallelSearch differ in prompt, splitting and rewards', () => {
+  it('Search-R1 and ParallelSearch differ in prompt, query splitting and rewards', () => {
     const searchR1 = trainingPreset('search-r1', 'instruct-1', 1);
     expect(configDifferences(searchR1, PRESET).map((one) => Object.values(one))).toEqual([
       ['method', '"search-r1"', '"parallelsearch"'],
@@ -78,32 +78,32 @@ describe('presets', () => {
     ]);
   });
 
-  it('every trainer has as many rollouts per step', () => {
+  it('every trainer uses the same number of rollouts per step', () => {
     for (const method of ['parallelsearch', 'search-r1:ppo', 'sft']) {
       const { questionsPerStep, groupSize } = trainerSettings(trainingPreset(method, 'base-1', 1));
       expect(questionsPerStep * groupSize).toBe(64);
     }
   });
 
-  it('language models take fewer and smaller steps', () => {
+  it('language models get fewer and smaller steps', () => {
     const large = trainingPreset('parallelsearch', 'models/mine', 1, { scale: 'language-model' });
     expect(large.grpo).toMatchObject({ steps: 30, questionsPerStep: 8, groupSize: 5 });
     expect(large.rollout.maxSearchTurns).toBeLessThan(PRESET.rollout.maxSearchTurns);
     expect(large.rewards).toEqual(PRESET.rewards);
   });
 
-  it('PPO warms up over the share of steps that the paper gives', () => {
+  it("PPO warms up over the paper's share of steps", () => {
     const { ppo } = trainingPreset('search-r1:ppo', 'base-1', 1);
     expect(ppo).toMatchObject({ steps: 200, warmupSteps: 57 });
   });
 
-  it('rejects methods that are not trained, with those that are', () => {
+  it('rejects untrained methods and lists the trained ones', () => {
     expect(() => trainingPreset('r1', 'base-1', 1)).toThrow(/parallelsearch/);
   });
 });
 
 describe('overrides', () => {
-  it('a file needs only what differs from the preset', async () => {
+  it('a file only lists what differs from the preset', async () => {
     const file = { method: 'parallelsearch', grpo: { steps: 40 } };
     const { config, preset } = await resolveTrainConfig(file);
     expect(preset).toEqual(PRESET);
@@ -112,7 +112,7 @@ describe('overrides', () => {
     ]);
   });
 
-  it('later ones win: flags over the file', async () => {
+  it('later overrides win: flags over the file', async () => {
     const file = { seed: 2, rewards: { lambdaD: 0.5 }, grpo: { steps: 40 } };
     const flags = { seed: 3, rewards: { lambdaD: undefined, lambdaS: 0.1 } };
     const { config } = await resolveTrainConfig(file, flags);
@@ -123,7 +123,7 @@ describe('overrides', () => {
     });
   });
 
-  it('parses settings of the command line, JSON or text', () => {
+  it('settings on the command line are JSON or text', () => {
     expect(parseSetting('grpo.learningRate=5e-4')).toEqual({ grpo: { learningRate: 5e-4 } });
     expect(parseSetting('retriever=hnsw')).toEqual({ retriever: 'hnsw' });
     expect(parseSetting('lora.targetModules=["q_proj"]')).toEqual({
@@ -133,7 +133,7 @@ describe('overrides', () => {
   });
 });
 
-it('the experiment of the README differs from the recorded run in one setting', async () => {
+it("the README's experiment differs from the recorded run in one setting", async () => {
   const readme = readFileSync(packagePath('README.md'), 'utf8');
   const [, json] = /```json\n(\{ "method"[\s\S]*?)```/.exec(readme)!;
   const { config } = await resolveTrainConfig(JSON.parse(json) as ConfigOverrides);

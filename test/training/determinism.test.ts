@@ -1,6 +1,6 @@
 /**
- * The same seed gives the same bytes on wasm, whatever Node it is and however many
- * processes work at a time.
+ * The same seed gives the same bytes on wasm, on any version of Node and with any number
+ * of concurrent processes.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,10 +12,7 @@ import { slow } from '../full.js';
 import { tinyTraining } from './tiny.js';
 import { sha256 } from '../../lib/io/provenance.js';
 
-/**
- * Of a training of two steps. Every version of Node that the tests run on has to come to
- * it.
- */
+/** Hash of a training of two steps, on every tested version of Node. */
 const EXPECTED = '42be3fd5d01d29147c5fa47c326160e1b4798364194da77c5cffb511a29dc1ec';
 
 describe.skipIf(!isBuilt)('a training on wasm (needs dist/)', () => {
@@ -37,7 +34,7 @@ describe.skipIf(!isBuilt)('a training on wasm (needs dist/)', () => {
     return sha256(Buffer.concat(bytes));
   };
 
-  it('comes to the committed bytes', async () => {
+  it('gives the committed bytes', async () => {
     expect(await train('alone', 1)).toBe(EXPECTED);
   });
 

@@ -33,7 +33,7 @@ const written = ({ segments }: Trajectory): string[] =>
   segments.filter(({ kind }) => kind === 'policy').map(({ text }) => text);
 
 describe('the expert', () => {
-  it('searches at once for what can be asked at once, and answers every kind of question', async () => {
+  it('searches in parallel where possible and answers every question type', async () => {
     const trajectories = await play(QUESTIONS, 1);
     expect(trajectories.map(({ answer }) => answer)).toEqual(
       QUESTIONS.map((q) => q.goldenAnswers[0]),
@@ -52,7 +52,7 @@ describe('the expert', () => {
     { querySeparator: ',' },
     { querySeparator: ',', informationForm: 'json' },
     { informationCut: 'raw', maxInformationTokens: 30 },
-  ])('writes and reads other forms of a turn: %j', async (changes) => {
+  ])('supports other forms of turns: %j', async (changes) => {
     const [trajectory] = await play([COMPARISON], 1, false, changes);
     expect(searchesOf(trajectory)).toEqual([['Ada Stone', 'Bo Reed', 'Cy Hill']]);
     expect(trajectory.answer).toBe('Bo Reed');
@@ -61,13 +61,13 @@ describe('the expert', () => {
     expect(sequential.answer).toBe('1904');
   });
 
-  it('else searches for one after the other', async () => {
+  it('can search one by one', async () => {
     const [comparison, hybrid] = (await play([COMPARISON, HYBRID], 0)).map(searchesOf);
     expect(comparison).toEqual([['Ada Stone'], ['Bo Reed'], ['Cy Hill']]);
     expect(hybrid).toEqual([['Red River'], ['Bo Reed'], ['Blue Lake'], ['Ada Stone']]);
   });
 
-  it('does both in the share that is asked for', async () => {
+  it('mixes parallel and sequential searches by the given share', async () => {
     const trajectories = await play(Array<Question>(200).fill(COMPARISON), 0.3);
     const atOnce = trajectories.filter(({ searchTurns }) => searchTurns.length === 1);
     expect(trajectories.every(({ searchTurns: { length } }) => length === 1 || length === 3)).toBe(
@@ -76,7 +76,7 @@ describe('the expert', () => {
     expect(Math.abs(atOnce.length / 200 - 0.3)).toBeLessThan(0.1);
   });
 
-  it('says what it needs, what it read, and of a comparison all that is compared', async () => {
+  it('writes what it needs, what it read, and everything that it compares', async () => {
     const [sequential, comparison] = (await play([SEQUENTIAL, COMPARISON], 1)).map(written);
     expect(sequential).toEqual([
       '<think> I need the director of Red River. </think>\n<search> Red River </search>',
@@ -92,7 +92,7 @@ describe('the expert', () => {
     );
   });
 
-  it('compares two facts in words that the answer is copied from', async () => {
+  it('compares two facts in words that contain the answer', async () => {
     const [ada, bo] = COMPARISON.metadata.graph!;
     const thought = async (goldenAnswer: string, change: Partial<SubQuestion>): Promise<string> => {
       const graph = [ada, { ...bo, ...change }];
@@ -106,7 +106,7 @@ describe('the expert', () => {
     expect(await thought('Bo Reed', { attribute: 'died' })).not.toContain('is before');
   });
 
-  it('leaves out how facts compare if only facts are asked for', async () => {
+  it('only states facts with isFactual', async () => {
     const graph = COMPARISON.metadata.graph!.slice(0, 2);
     const question = { ...COMPARISON, metadata: { graph } };
     const context = `Question: ${question.question}\n<information></information>`;
@@ -127,7 +127,7 @@ describe('the expert', () => {
     );
   });
 
-  it('says of several answers the one that it has read', async () => {
+  it('writes the one of several answers that it has read', async () => {
     const [film, birth] = SEQUENTIAL.metadata.graph!;
     const graph = [{ ...film, answers: ['Cy Hill', 'Bo Reed'] }, birth];
     const [trajectory] = await play(
@@ -137,14 +137,14 @@ describe('the expert', () => {
     expect(written(trajectory)[1]).toContain('<think> Red River: director Bo Reed. I need');
   });
 
-  it('answers without a search where it may not', async () => {
+  it('answers without a search if it must', async () => {
     const [comparison] = await play([COMPARISON], 1, true);
     expect(written(comparison)).toEqual([
       '<think> Ada Stone: born 1922. Bo Reed: born 1904. Cy Hill: born 1960. </think>\n<answer> Bo Reed </answer>',
     ]);
   });
 
-  it('quotes a passage where the annotations name no attribute', async () => {
+  it('quotes a passage if the annotations name no attribute', async () => {
     const graph: SubQuestion[] = SINGLE.metadata.graph!.map((node) => ({
       ...node,
       attribute: 'supporting fact',
@@ -156,7 +156,7 @@ describe('the expert', () => {
     ]);
   });
 
-  it('refuses a question that it does not know', async () => {
+  it('rejects an unknown question', async () => {
     const expert = createExpert({
       tokenizer: TOKENIZER,
       maxLength: 99,

@@ -21,7 +21,7 @@ const retriever = createBm25Retriever(PASSAGES);
 await useBackend('wasm');
 
 describe('firstSearches', () => {
-  it('multiplies token probabilities of each beginning (3 decimals of the log)', async () => {
+  it('multiplies the token probabilities of each first search (log within 3 decimals)', async () => {
     const model = tinyModel();
     const before = tf.memory().numTensors;
     const trainer = createGrpoTrainer({ config, model, questions: QUESTIONS, retriever });
@@ -46,7 +46,7 @@ describe('firstSearches', () => {
     tf.dispose(Object.values(model.weights));
   });
 
-  it('rejects a question with one way to begin', async () => {
+  it('rejects a question with only one possible first search', async () => {
     const model = tinyModel();
     const trainer = createGrpoTrainer({ config, model, questions: QUESTIONS, retriever });
     await expect(firstSearches(trainer, [SEQUENTIAL])).rejects.toThrow(/sequential/);

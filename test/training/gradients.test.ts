@@ -30,7 +30,7 @@ const ROWS: Sequence[] = [
     lossWeights: [0, 0.2, 1, 1, 0, 3, 1],
   },
   { tokenIds: [8, 8, 250, 3], lossMask: [0, 0, 1, 1] },
-  // Begins like the first, with tokens that are learned.
+  // Starts like the first one, with trained tokens.
   { tokenIds: [5, 9, 31, 44], lossMask: [0, 1, 1, 1] },
 ];
 const BATCH = packSequences(ROWS);
@@ -56,9 +56,9 @@ const scale = (of: Weights, by: number): Weights => mapWeights(of, (t) => tf.mul
 const unit = (of: Weights): Weights => scale(of, 1 / Math.sqrt(dot(of, of)));
 
 /**
- * Compares gradients with central differences: along the gradient itself within 1 %,
- * and along five random directions within 1 % of what the gradient's length lets one
- * expect, plus the rounding of a float32 loss.
+ * Compares gradients with central differences: along the gradient itself within 1 %, and
+ * along five random directions within 1 % of the change expected from the gradient's
+ * length, plus the rounding error of a float32 loss.
  */
 function expectDirectionalDerivatives(
   at: Weights,
@@ -82,8 +82,8 @@ function expectDirectionalDerivatives(
   }
 }
 
-describe('the whole loss beside central differences', () => {
-  it('supervised, with respect to every weight', async () => {
+describe('gradients of the whole loss compared with central differences', () => {
+  it('are equal for supervised training of every weight', async () => {
     const total = totalWeight(ROWS);
     const { loss, gradients } = await supervisedGradients(weights, ROWS, {
       ...passes,
@@ -97,9 +97,9 @@ describe('the whole loss beside central differences', () => {
     expectDirectionalDerivatives(weights, gradients, lossAt);
   });
 
-  it('GRPO, with respect to the adapter', () => {
+  it('are equal for GRPO training of the adapter', () => {
     const random = createRandom('adapter');
-    // A fresh B is zero, and so would be the gradient of A.
+    // A fresh B is zero, and would make the gradient of A zero.
     const adapter = mapWeights(createAdapter(CONFIG, LORA, random), (t, key) =>
       key.endsWith('.B') ? tf.mul(normalLike(t, random), 0.1) : t,
     );
@@ -108,8 +108,8 @@ describe('the whole loss beside central differences', () => {
     const now = tf.tidy(() => logProbsOf(adapter));
     const shifted = (label: string, by: number): tf.Tensor1D =>
       tf.add(now, tf.mul(normalLike(now, createRandom(label)), by));
-    // Ratios within the clip range: at its edge the loss has a kink that differences
-    // would step over.
+    // Ratios within the clip range: at its edge, the loss has a kink that differences
+    // would cross.
     const tokens = {
       oldLogProbs: shifted('old', 0.03),
       referenceLogProbs: shifted('reference', 0.5),
@@ -126,7 +126,7 @@ describe('the whole loss beside central differences', () => {
   });
 });
 
-it('lossAndGradients leaves nothing behind but the loss and the gradients', () => {
+it('lossAndGradients leaks no tensors', () => {
   const at = { a: tf.tensor1d([1, 2]), b: tf.tensor1d([3, 4]) };
   const before = tf.memory().numTensors;
   const { value, gradients } = lossAndGradients(at, ({ a, b }) => tf.sum(tf.mul(a, b)));
@@ -139,7 +139,7 @@ it.each([
   [1, [0.6, 0.8]],
   [5.1, [3, 4]],
 ])(
-  'clipByGlobalNorm scales all gradients alike to a norm of at most %d, within 1e-5',
+  'clipByGlobalNorm scales all gradients to a total norm of at most %d, within 1e-5',
   async (maxNorm, expected) => {
     const before = tf.memory().numTensors;
     const given = { a: tf.tensor1d([3, 0]), b: tf.tensor2d([[4]]) };
@@ -152,7 +152,7 @@ it.each([
 );
 
 it.each([NaN, Infinity])(
-  'clipByGlobalNorm gives no finite norm for gradients with %d in them',
+  'clipByGlobalNorm gives a non-finite norm for gradients with %d',
   async (value) => {
     const given = { a: tf.tensor1d([3, value]) };
     expect((await clipByGlobalNorm(given, 1)).norm).toBe(value);
@@ -160,7 +160,7 @@ it.each([NaN, Infinity])(
 );
 
 it.each([false, true])(
-  'a look reads the values of each pass after it, checkpointed: %s',
+  'readLater reads values after each pass, checkpointed: %s',
   async (isCheckpointed) => {
     const logProbs = await sequenceLogProbs(weights, ROWS, passes);
     const before = tf.memory().numTensors;
@@ -189,10 +189,7 @@ it.each([false, true])(
 
 describe('gradients one layer at a time', () => {
   const { tieWordEmbeddings: _, ...rest } = CONFIG;
-  /**
-   * A value head beside the weights, and a loss that looks at it, at the
-   * log-probabilities and at their rows.
-   */
+  /** A value head next to the weights, and a loss of it, the log-probs and their rows. */
   const gradientsOf = (trained: Weights, options: Partial<Parameters<typeof rowGradients>[2]>) =>
     rowGradients(
       trained,
@@ -217,7 +214,7 @@ describe('gradients one layer at a time', () => {
   }
 
   it.each([true, false])(
-    'are those of the whole pass, every weight, with a tied head: %s',
+    'equal those of the whole pass for every weight, with a tied head: %s',
     async (isTied) => {
       const config = { ...rest, tieWordEmbeddings: isTied };
       const all = {
@@ -234,7 +231,7 @@ describe('gradients one layer at a time', () => {
     },
   );
 
-  it('are those of the merged weights for an adapter, which stands beside the weights', async () => {
+  it('of an adapter applied separately equal those of the merged weights', async () => {
     const adapter = mapWeights(createAdapter(CONFIG, LORA, createRandom('adapter')), (t) =>
       tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
     );
@@ -258,7 +255,7 @@ describe('gradients one layer at a time', () => {
     );
   });
 
-  it('are the same however many projections there is room to save, and what is saved is not computed again', async () => {
+  it('are equal for any budget of saved projections; saved ones are not recomputed', async () => {
     const adapter = mapWeights(createAdapter(CONFIG, LORA, createRandom('adapter')), (t) =>
       tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
     );
@@ -288,13 +285,13 @@ describe('gradients one layer at a time', () => {
         expect(gradient.dataSync(), key).toEqual(none.gradients[key].dataSync());
     }
     const [fewest, some, most] = runs.map(({ numMatMuls }) => numMatMuls).reverse();
-    // Four matrices a layer, each with its adapter.
+    // Four matrices per layer, each with an adapter.
     expect(most - fewest).toBe(CONFIG.numLayers * 4 * 3);
     expect(some).toBeGreaterThan(fewest);
     expect(some).toBeLessThan(most);
   });
 
-  it('end at the lowest layer that is trained, and are those of the whole pass', async () => {
+  it('stop at the lowest trained layer and equal those of the whole pass', async () => {
     const lora = { ...LORA, layersToTransform: [1] };
     const adapter = mapWeights(createAdapter(CONFIG, lora, createRandom('adapter')), (t) =>
       tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
@@ -325,7 +322,7 @@ describe('gradients one layer at a time', () => {
 describe('supervisedGradients', () => {
   const options = { ...passes, totalWeight: totalWeight(ROWS) };
 
-  it('are the same in one pass and in several, within 1e-5', async () => {
+  it('are equal in one pass and in several, within 1e-5', async () => {
     const [whole, split] = [
       await supervisedGradients(weights, ROWS, options),
       await supervisedGradients(weights, ROWS, { ...options, maxTokensPerPass: 8 }),
@@ -338,7 +335,7 @@ describe('supervisedGradients', () => {
     }
   });
 
-  it('refuses a batch in which no token has a loss', async () => {
+  it('rejects a batch without a trained token', async () => {
     const quiet = [{ tokenIds: [1, 2], lossMask: [1, 0] }];
     await expect(supervisedGradients(weights, quiet, options)).rejects.toThrow(/trained token/);
   });

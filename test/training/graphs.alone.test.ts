@@ -1,4 +1,4 @@
-/** On the native backend, no pass of a training falls back to single operations. */
+/** On the native backend, no training pass falls back to single operations. */
 import { describe, expect, it, vi } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
 import type { TrainerName } from '../../lib/training/methods.js';
@@ -7,7 +7,7 @@ import { HAS_NATIVE } from '../tensor/has-backend.js';
 import { chattyModel, TASK, tinyTraining } from './tiny.js';
 import { cases } from '../full.js';
 
-/** Operations that were traced, and those without a known shape. */
+/** Traced operations, and those without a known shape. */
 const ops = vi.hoisted(() => ({ traced: 0, unknown: [] as string[] }));
 vi.mock('../../lib/tensor/op-shapes.js', async (load) => {
   const shapes = await load<typeof import('../../lib/tensor/op-shapes.js')>();
@@ -34,7 +34,7 @@ const TRAININGS: [TrainerName, object][] = [
 
 describe.skipIf(!HAS_NATIVE)('graphs of the native backend (needs native)', () => {
   it.each(TRAININGS.slice(0, cases(2, 6)))(
-    'hold every operation of %s with %j',
+    'cover every operation of %s with %j',
     async (trainer, settings) => {
       await useBackend('native');
       Object.assign(ops, { traced: 0, unknown: [] });

@@ -33,7 +33,7 @@ const { G, B, T, V, clip } = settings;
 
 await useBackend('wasm');
 
-/** Row and place of every masked-in token. */
+/** Row and position of every trained token. */
 const kept = inputs.loss_mask.flatMap((row, b) => row.flatMap((m, t) => (m ? [{ b, t }] : [])));
 const pick = (table: number[][]): number[] => kept.map(({ b, t }) => table[b][t]);
 const rowLengths = inputs.loss_mask.map((row) => row.reduce((a, m) => a + m, 0));
@@ -47,7 +47,7 @@ function weightsOf(aggregation: GrpoCase['aggregation']): number[] {
 const advantagesOf = (ddof: 0 | 1): number[] =>
   groupAdvantages(inputs.rewards, G, { unbiased: ddof === 1 });
 
-/** Log-probabilities (M) of the masked-in tokens, from logits (B*T, V). */
+/** Log-probs (M) of the trained tokens, from logits (B*T, V). */
 function logProbsOf(logits: tf.Tensor2D): tf.Tensor1D {
   const positions = tf.tensor1d(
     kept.map(({ b, t }) => b * T + t),
@@ -61,41 +61,45 @@ function logProbsOf(logits: tf.Tensor2D): tf.Tensor1D {
 
 const allLogits = (): tf.Tensor2D => tf.tensor2d(inputs.logits.flat(2), [B * T, V]);
 
-describe.each(cases)('$name, beside the reference', ({ ddof, beta, aggregation, ...expected }) => {
-  const advantages = (): number[] => kept.map(({ b }) => advantagesOf(ddof)[b]);
+describe.each(cases)(
+  '$name, compared with the reference,',
+  ({ ddof, beta, aggregation, ...expected }) => {
+    const advantages = (): number[] => kept.map(({ b }) => advantagesOf(ddof)[b]);
 
-  it('has the same loss and the same gradient within 1e-5', () => {
-    const tokens = {
-      oldLogProbs: tf.tensor1d(pick(inputs.old_log_probs)),
-      referenceLogProbs: tf.tensor1d(pick(inputs.reference_log_probs)),
-      advantages: tf.tensor1d(advantages()),
-      weights: tf.tensor1d(weightsOf(aggregation)),
-    };
-    const differentiate = tf.valueAndGrad((logits) =>
-      grpoLoss(logProbsOf(logits as tf.Tensor2D), tokens, { clip, beta }),
-    );
-    const { value, grad } = differentiate(allLogits());
-    expect(Math.abs(value.dataSync()[0] - expected.loss)).toBeLessThan(1e-5);
-    const gradient = grad.dataSync();
-    const worst = Math.max(...expected.gradient.flat(2).map((g, i) => Math.abs(g - gradient[i])));
-    expect(worst).toBeLessThan(1e-5);
-  });
-
-  it('has the same token means within 1e-6', () => {
-    const logProbs = tf.tidy(() => logProbsOf(allLogits()).dataSync());
-    const [oldLogProbs, referenceLogProbs] = [inputs.old_log_probs, inputs.reference_log_probs].map(
-      pick,
-    );
-    const row = { oldLogProbs, referenceLogProbs, advantages: advantages() } as GrpoRow;
-    const pass = { rows: [row], values: { logProbs: Float32Array.from(logProbs) } };
-    expect(clipStatistics([pass], { numTokens: kept.length, clip })).toEqual({
-      kl: expect.closeTo(expected.mean_kl, 6) as number,
-      clip_ratio: expect.closeTo(expected.clip_ratio, 6) as number,
+    it('has the same loss and gradient within 1e-5', () => {
+      const tokens = {
+        oldLogProbs: tf.tensor1d(pick(inputs.old_log_probs)),
+        referenceLogProbs: tf.tensor1d(pick(inputs.reference_log_probs)),
+        advantages: tf.tensor1d(advantages()),
+        weights: tf.tensor1d(weightsOf(aggregation)),
+      };
+      const differentiate = tf.valueAndGrad((logits) =>
+        grpoLoss(logProbsOf(logits as tf.Tensor2D), tokens, { clip, beta }),
+      );
+      const { value, grad } = differentiate(allLogits());
+      expect(Math.abs(value.dataSync()[0] - expected.loss)).toBeLessThan(1e-5);
+      const gradient = grad.dataSync();
+      const worst = Math.max(...expected.gradient.flat(2).map((g, i) => Math.abs(g - gradient[i])));
+      expect(worst).toBeLessThan(1e-5);
     });
-  });
-});
 
-it('grpoLoss gives no gradient where the clipped side is the smaller one, and a full one on the other side', () => {
+    it('has the same token means within 1e-6', () => {
+      const logProbs = tf.tidy(() => logProbsOf(allLogits()).dataSync());
+      const [oldLogProbs, referenceLogProbs] = [
+        inputs.old_log_probs,
+        inputs.reference_log_probs,
+      ].map(pick);
+      const row = { oldLogProbs, referenceLogProbs, advantages: advantages() } as GrpoRow;
+      const pass = { rows: [row], values: { logProbs: Float32Array.from(logProbs) } };
+      expect(clipStatistics([pass], { numTokens: kept.length, clip })).toEqual({
+        kl: expect.closeTo(expected.mean_kl, 6) as number,
+        clip_ratio: expect.closeTo(expected.clip_ratio, 6) as number,
+      });
+    });
+  },
+);
+
+it('grpoLoss gives no gradient to clipped tokens and a full one to the others', () => {
   // Ratio 2 with a positive advantage and ratio 1/2 with a negative one are clipped;
   // their opposites are not.
   const logProbs = tf.tensor1d([Math.log(2), Math.log(0.5), Math.log(2), Math.log(0.5)]);
@@ -112,6 +116,6 @@ it('grpoLoss gives no gradient where the clipped side is the smaller one, and a 
   [0, 0, 2, -0.5].forEach((g, i) => expect(gradient.dataSync()[i]).toBeCloseTo(g, 6));
 });
 
-it('clipStatistics is all zeros without passes', () => {
+it('clipStatistics is zero without passes', () => {
   expect(clipStatistics([], { numTokens: 0, clip })).toEqual({ kl: 0, clip_ratio: 0 });
 });

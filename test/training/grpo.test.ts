@@ -33,8 +33,7 @@ async function firstStep(...args: Parameters<typeof trainerOf>): Promise<Step> {
 }
 
 /**
- * The loss where ratios are 1 and the KL is 0: minus the mean advantage of the tokens
- * that are trained on.
+ * The loss for ratios of 1 and a KL of 0: minus the mean advantage of the trained tokens.
  */
 function onPolicyLoss(
   trajectories: readonly With<'rewards' | 'advantage'>[],
@@ -47,7 +46,7 @@ function onPolicyLoss(
 
 describe('GRPO', () => {
   it.each([1, 2])(
-    'begins at the reference at temperature %d: the loss is minus the mean advantage, KL 0 within 1e-6',
+    'starts at the reference at temperature %d: the loss is minus the mean advantage, KL 0 within 1e-6',
     async (temperature) => {
       const { metrics, trajectories } = await firstStep({ miniBatches: 1, temperature });
       expect(metrics.kl).toBeLessThan(1e-6);
@@ -58,7 +57,7 @@ describe('GRPO', () => {
     },
   );
 
-  it('takes the mean over all tokens of a mini-batch, in however many passes, within 1e-5', async () => {
+  it('averages over all tokens of a mini-batch in any number of passes, within 1e-5', async () => {
     const [inOne, inMany] = [
       await firstStep({ miniBatches: 1, maxTokensPerPass: 1e6 }),
       await firstStep({ miniBatches: 1, maxTokensPerPass: 100 }),
@@ -67,7 +66,7 @@ describe('GRPO', () => {
       expect(inMany.metrics[name], name).toBeCloseTo(inOne.metrics[name], 5);
   });
 
-  it('tells KL and clipped share over all tokens of a mini-batch, in however many passes, within 1e-5', async () => {
+  it('reports KL and clip ratio over all tokens of a mini-batch in any number of passes, within 1e-5', async () => {
     const second = async (maxTokensPerPass: number): Promise<Step['metrics']> => {
       const trainer = trainerOf({ miniBatches: 2, maxTokensPerPass, learningRate: 0.02 });
       await trainer.next();
@@ -82,7 +81,7 @@ describe('GRPO', () => {
     }
   });
 
-  it('trains by turn-level values where the totals are all equal', async () => {
+  it('trains on turn rewards if the totals are all equal', async () => {
     const alike: Reward = {
       name: 'queries per turn',
       score: ({ searchTurns }) => ({
@@ -100,7 +99,7 @@ describe('GRPO', () => {
     expect(metrics.loss).toBeCloseTo(onPolicyLoss(trajectories, 8), 5);
   });
 
-  it('moves the policy and not the model, and leaks no tensors, neither from step to step nor at the end', async () => {
+  it('moves the policy, but not the model, and leaks no tensors', async () => {
     const values = Object.entries(model.weights).map(
       ([key, t]) => [key, t.dataSync().slice()] as const,
     );
@@ -123,7 +122,7 @@ describe('GRPO', () => {
     for (const [key, old] of values) expect(model.weights[key].dataSync(), key).toEqual(old);
   });
 
-  it('skips groups of equal rewards: with no reward to be had, the policy stays the model', async () => {
+  it('skips groups of equal rewards: without any reward, the policy does not change', async () => {
     const config = tinyTraining({ rewards: { preset: 'search-r1' } });
     const never = { ...SINGLE, goldenAnswers: ['never written'] };
     const trainer = trainerOf({}, { config, questions: [never] });
@@ -140,7 +139,7 @@ describe('GRPO', () => {
   });
 
   it.each(['grpo', 'dr_grpo', 'dapo', undefined] as const)(
-    'begins with the loss of TRL, %s (by default dapo), per token and per sequence, also in four mini-batches with fixed weights',
+    "starts with TRL's loss %s (default: dapo), per token and per sequence, also in four mini-batches with fixed weights",
     async (lossType) => {
       for (const [importanceSamplingLevel, miniBatches] of [
         ['token', 1],
@@ -170,7 +169,7 @@ describe('GRPO', () => {
     },
   );
 
-  it('trains no truncated rollout with maskTruncatedCompletions, and compares the others with each other', async () => {
+  it('leaves truncated rollouts out of training and comparison with maskTruncatedCompletions', async () => {
     const settings = { miniBatches: 1, maskTruncatedCompletions: true, questionsPerStep: 24 };
     const rollout = { maxNewTokens: 30 };
     const config = tinyTraining({ settings: { ...settings, groupSize: GROUP_SIZE }, rollout });
@@ -191,10 +190,10 @@ describe('GRPO', () => {
     expect(metrics.loss).toBeCloseTo(-advantages.reduce((a, b) => a + b, 0) / advantages.length, 5);
   });
 
-  it('leaves out rollouts whose searches time out: of the statistics of their group, the loss and all metrics', async () => {
+  it('leaves rollouts with timed-out searches out of group statistics, loss and metrics', async () => {
     const bm25 = TASK.retriever;
     const aborted: unknown[] = [];
-    // In the second turn, so that the first is in the rollouts that are left out.
+    // In the second turn, so that the first one is part of the rollouts left out.
     let calls = 0;
     const retriever: Retriever = {
       name: 'hangs',
@@ -229,7 +228,7 @@ describe('GRPO', () => {
   });
 
   it.each(['rollout', 'group'])(
-    'trains no group without a correct rollout with outcomeGate %s',
+    'skips groups without a correct rollout with outcomeGate %s',
     async (outcomeGate) => {
       const never = { ...SINGLE, goldenAnswers: ['never written'] };
       const [open, gated] = [
@@ -242,13 +241,13 @@ describe('GRPO', () => {
         phantom_advantages: 0,
         frac_reward_zero_std: 1,
         grad_norm: 0,
-        // Recorded as before.
+        // Recorded without the gate.
         reward: open.metrics.reward,
       });
     },
   );
 
-  it('draws the passages per query of each step, the same for a seed', async () => {
+  it('samples the passages per query of each step by the seed', async () => {
     const bm25 = TASK.retriever;
     const drawTopKs = async (settings: object): Promise<number[]> => {
       const asked: number[] = [];
@@ -270,7 +269,7 @@ describe('GRPO', () => {
     expect(new Set(await drawTopKs({})).size).toBe(1);
   });
 
-  it('refuses an outcome gate without an outcome reward', () => {
+  it('rejects an outcome gate without an outcome reward', () => {
     const rewards: Reward[] = [{ name: 'length', score: () => 1 }];
     expect(() => trainerOf({ outcomeGate: 'group' }, { rewards })).toThrow(/"outcome".*length/);
     expect(() =>
@@ -278,7 +277,7 @@ describe('GRPO', () => {
     ).toThrow(/grpo.scaleRewards/);
   });
 
-  it('rejects rewards of the same name', () => {
+  it('rejects rewards with the same name', () => {
     const rewards = [...presetRewards('paper'), ...presetRewards('paper')];
     expect(() => trainerOf({}, { rewards })).toThrow(/outcome/);
   });

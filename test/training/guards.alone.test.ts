@@ -24,7 +24,7 @@ import { isFull, slow } from '../full.js';
 import { linesOf as readLines } from '../commands/tiny-world.js';
 import { chattyModel, LENGTH_REWARD, QUESTIONS, TASK, tinyModel, tinyTraining } from './tiny.js';
 
-/** How often the KL runs away at step 2: until the run has gone back so many times. */
+/** How often the KL runs away at step 2: until the given number of rollbacks. */
 const diverging = vi.hoisted(() => ({ times: 0 }));
 vi.mock('../../lib/training/trainers.js', async (load) => {
   const { createTrainer } = await load<typeof import('../../lib/training/trainers.js')>();
@@ -66,7 +66,7 @@ const HEALTHY = {
 };
 
 describe('checkGuards', () => {
-  it('is silent about a healthy step, and does not ask for metrics that a step does not have', () => {
+  it('ignores a healthy step and missing metrics', () => {
     expect(checkGuards(HEALTHY, GRPO)).toEqual([]);
     expect(checkGuards({ reward: 1 }, GRPO)).toEqual([]);
   });
@@ -86,18 +86,15 @@ describe('checkGuards', () => {
     ['logps/correct_drop', 0.6, 'warn', 'less likely'],
     ['sub_queries_drop', 0.6, 'warn', 'half of its searches'],
     ['decomposition_ratio/sequential', 0.7, 'warn', 'over-parallelization'],
-  ])(
-    'names %s at %d, with its value, its cause and the remedy',
-    (metric, value, action, advice) => {
-      const alarms = checkGuards({ ...HEALTHY, [metric]: value }, GRPO);
-      expect(alarms).toHaveLength(1);
-      expect(alarms[0].action).toBe(action);
-      expect(alarms[0].text.startsWith(`${metric} ${decimalText(value)}: `)).toBe(true);
-      expect(alarms[0].text).toContain(advice);
-    },
-  );
+  ])('reports %s at %d with its value, cause and remedy', (metric, value, action, advice) => {
+    const alarms = checkGuards({ ...HEALTHY, [metric]: value }, GRPO);
+    expect(alarms).toHaveLength(1);
+    expect(alarms[0].action).toBe(action);
+    expect(alarms[0].text.startsWith(`${metric} ${decimalText(value)}: `)).toBe(true);
+    expect(alarms[0].text).toContain(advice);
+  });
 
-  it.each([NaN, Infinity])('stops at a metric of %d, and names it', (value) => {
+  it.each([NaN, Infinity])('stops at a metric of %d and names it', (value) => {
     const [{ action, text }] = checkGuards({ ...HEALTHY, loss: value }, GRPO);
     expect([action, text]).toEqual([
       'stop',
@@ -105,7 +102,7 @@ describe('checkGuards', () => {
     ]);
   });
 
-  it.each(TRAINER_NAMES)('advises a run of %s to change settings that it has', (trainer) => {
+  it.each(TRAINER_NAMES)('only recommends settings that a run of %s has', (trainer) => {
     const config = tinyTraining({ trainer });
     const ill = {
       well_formed_ratio: 0,
@@ -121,7 +118,7 @@ describe('checkGuards', () => {
     for (const name of advised) expect(config).toHaveProperty(name);
   });
 
-  it('takes limits and actions from the configuration, and each is by itself', () => {
+  it('takes limits and actions from the configuration', () => {
     const settings: GuardSettings = { search: { limit: 2 }, kl: { action: 'rollback' } };
     const alarms = checkGuards({ ...HEALTHY, kl: 1 }, { ...GRPO, guards: settings });
     expect(alarms.map(({ action }) => action)).toEqual(['warn', 'rollback']);
@@ -137,11 +134,11 @@ it.each([
   [{ serch: { limit: 1 } }, 'serch'],
   [{ search: { action: 'panic' } }, 'guards.search.action'],
   [{ kl: { action: 'skip' } }, 'guards.kl.action'],
-])('the configuration refuses %j', (guards, named) => {
+])('the configuration rejects %j', (guards, named) => {
   expect(() => parseTrainConfig({ ...tinyTraining(), guards })).toThrow(named);
 });
 
-describe('a run made to fail', () => {
+describe('a failing run', () => {
   const root = temporaryFolder();
   const failing: Retriever = { name: 'down', retrieve: () => Promise.reject(new Error('down')) };
   let chatty: Model;
@@ -170,7 +167,7 @@ describe('a run made to fail', () => {
   type Line = Record<string, number> & { alarms: string[] };
   const linesOf = (name: string): Line[] => readLines(join(root, name, 'metrics.jsonl'));
 
-  it('learns nothing from steps whose searches fail, and stops after ten', async () => {
+  it('does not learn from steps with failed searches, and stops after ten', async () => {
     const silent = { retriever: failing, more: { settings: { steps: 3 } } };
     await train('skipped', {}, silent);
     for (const { alarms, grad_norm } of linesOf('skipped')) {
@@ -187,7 +184,7 @@ describe('a run made to fail', () => {
     expect(linesOf('endless')).toHaveLength(10);
   });
 
-  it('learns nothing from rollouts whose searches hang, and stops after ten such steps', async () => {
+  it('does not learn from rollouts with hanging searches, and stops after ten such steps', async () => {
     const onAbort = vi.fn();
     const hanging: Retriever = {
       name: 'hanging',
@@ -215,7 +212,7 @@ describe('a run made to fail', () => {
       expect(retrieval_timeouts).toBe(retrievals);
       expect([retrievals_failed, grad_norm]).toEqual([0, 0]);
     }
-    // A step without any other rollout has no reward.
+    // A step without other rollouts has no reward.
     const few = run({ steps: 12, questionsPerStep: 1, groupSize: 2 });
     await train('few', { timeouts: { action: 'warn' } }, few);
     const rewards = linesOf('few').map((line) => 'reward' in line);
@@ -223,12 +220,12 @@ describe('a run made to fail', () => {
   });
 
   it.each<[string, keyof NonNullable<GuardSettings>, RegExp]>([
-    ['stops to search', 'search', /turns 0\.\d+: .*stopped searching/],
+    ['stops searching', 'search', /turns 0\.\d+: .*stopped searching/],
     ['does not answer', 'answer', /clipped_ratio 1.000: .*do not end in an answer/],
     ['loses the format', 'format', /well_formed_ratio 0.000: the action format/],
-    ['runs into the limit', 'length', /truncated_ratio 1.000: most rollouts reach/],
+    ['reaches the length limit', 'length', /truncated_ratio 1.000: most rollouts reach/],
     ['writes noise', 'entropy_explosion', /entropy 5.\d+: entropy explosion/],
-  ])('%s, and the guard "%s" stops it with its sentence', async (_, guard, sentence) => {
+  ])('that %s is stopped by the guard "%s" with its message', async (_, guard, sentence) => {
     const stopped = train(guard, { [guard]: { action: 'stop' } }, { model: babbling });
     await expect(stopped).rejects.toThrow(sentence);
     const lines = linesOf(guard);
@@ -236,13 +233,13 @@ describe('a run made to fail', () => {
     expect(lines[0].alarms.join()).toMatch(sentence);
   });
 
-  it('writes the same all the time, and the guard "entropy_collapse" stops it', async () => {
+  it('that repeats itself is stopped by the guard "entropy_collapse"', async () => {
     const cold = { more: { settings: { temperature: 0.01 } } };
     const stopped = train('cold', { entropy_collapse: { action: 'stop' } }, cold);
     await expect(stopped).rejects.toThrow('entropy collapse: all samples are the same');
   });
 
-  it('moves away from the initial model, and the guard "kl" stops it', async () => {
+  it('that drifts from the initial model is stopped by the guard "kl"', async () => {
     const more = { settings: { steps: 40, learningRate: 0.03, beta: 0 } };
     const rewards = [LENGTH_REWARD];
     const stopped = train('free', { kl: { action: 'stop' } }, { rewards, more });
@@ -252,7 +249,7 @@ describe('a run made to fail', () => {
     expect(kls.filter((kl) => kl > 0.5)).toEqual(kls.slice(-1));
   });
 
-  it('rewards all rollouts alike, and the guard "variance" stops it', async () => {
+  it('that rewards all rollouts equally is stopped by the guard "variance"', async () => {
     const rewards: Reward[] = [{ name: 'equal', score: () => 1 }];
     const stopped = train('equal', { variance: { action: 'stop' } }, { rewards });
     await expect(stopped).rejects.toThrow(/frac_reward_zero_std 1.000: .*equal rewards/);
@@ -267,7 +264,7 @@ describe('a run made to fail', () => {
         settings: { questionsPerStep: 8, groupSize: 8 },
         rollout: { maxNewTokens: 30 },
       };
-      // Its separators seldom stand between two queries.
+      // It rarely puts its separator between two queries.
       const guards: GuardSettings = { decomposition: { limit: 0.01, action: 'stop' } };
       const stopped = train('separating', guards, { model: separating, questions, more });
       await expect(stopped).rejects.toThrow(/sequential 0\.0\d+: .*over-parallelization/);
@@ -275,7 +272,7 @@ describe('a run made to fail', () => {
     },
   );
 
-  it('learns from groups without a correct rollout, and the guard "phantom" stops it', async () => {
+  it('that learns from groups without a correct rollout is stopped by the guard "phantom"', async () => {
     const questions = QUESTIONS.map((one) => ({ ...one, goldenAnswers: ['never written'] }));
     const stopped = train('phantom', { phantom: { action: 'stop' } }, { questions });
     await expect(stopped).rejects.toThrow(/phantom_advantages 1.000: .*set grpo.outcomeGate/);
@@ -292,7 +289,7 @@ describe('a run made to fail', () => {
       const rewards: Reward[] = [
         { name: 'outcome', weight: 0, score: () => 1 },
         {
-          // Pays for monotony in the first ten steps of twelve rollouts, then for noise.
+          // Rewards monotony in the first ten steps of twelve rollouts, then noise.
           name: 'variety',
           score: ({ trajectory: { segments } }) => {
             const own = segments.filter(({ kind }) => kind === 'policy');
@@ -310,14 +307,14 @@ describe('a run made to fail', () => {
     },
   );
 
-  it('stops searching bit by bit, and the guard "search_collapse" stops it', async () => {
+  it('that gradually stops searching is stopped by the guard "search_collapse"', async () => {
     const rare: Reward = { name: 'rare', score: ({ searchTurns }) => -searchTurns.flat().length };
     const more = { settings: { steps: 40 } };
     const guards: GuardSettings = { search_collapse: { action: 'stop' } };
     const stopped = train('rare', guards, { rewards: [rare], more });
     await expect(stopped).rejects.toThrow(/sub_queries_drop 0\.\d+: .*half of its searches/);
     if (!isFull) return;
-    // Resumed from a checkpoint, it comes to the same end.
+    // Resumed from a checkpoint, it ends the same.
     const onStep = (step: number): void => {
       if (step === 8) throw new Error('killed');
     };
@@ -334,7 +331,7 @@ describe('a run made to fail', () => {
   const more = { checkpointEvery: 1, settings: { steps: 3, warmupSteps: 0 } };
   afterEach(() => void (diverging.times = 0));
 
-  it('goes back where the KL runs away, with half the learning rate, says so, and goes on after a kill the same', async () => {
+  it('rolls back if the KL runs away, halves the learning rate, logs it, and resumes the same after a kill', async () => {
     diverging.times = 1;
     await train('back', back, { more });
     const lines = linesOf('back');
@@ -364,7 +361,7 @@ describe('a run made to fail', () => {
     expect((await best).equals(await whole)).toBe(true);
   });
 
-  it('gives up after three ways back, and where there is no checkpoint', async () => {
+  it('stops after three rollbacks, or if there is no checkpoint', async () => {
     const always: GuardSettings = { kl: { limit: -1, action: 'rollback' } };
     await expect(train('no way', always)).rejects.toThrow(/at step 0 \(rollback did not help\)/);
     diverging.times = Infinity;
@@ -374,7 +371,7 @@ describe('a run made to fail', () => {
     expect(line.alarms.filter((alarm: string) => alarm.startsWith('back'))).toHaveLength(3);
   });
 
-  it('applies no gradients that are no numbers: the adapter is that of before', async () => {
+  it('does not apply non-finite gradients', async () => {
     const huge = { settings: { steps: 2, warmupSteps: 0, learningRate: 1e38 } };
     await expect(train('not finite', {}, { more: huge })).rejects.toThrow(
       /Training stopped at step \d: \S+ (NaN|-?Infinity): the update is not finite/,
@@ -382,7 +379,7 @@ describe('a run made to fail', () => {
   });
 });
 
-it('asks for the most severe action', () => {
+it('mostSevere picks the most severe action', () => {
   const alarm = (action: Alarm['action']): Alarm => ({ action, text: action });
   expect(mostSevere([alarm('skip'), alarm('stop'), alarm('rollback')])?.action).toBe('stop');
 });

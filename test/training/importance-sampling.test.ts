@@ -1,6 +1,6 @@
 /**
- * Importance sampling against TRL's own statements and loss
- * (`scripts/fixtures/trl_variants.py`), and in whole training steps.
+ * Importance sampling compared with TRL's own code (`scripts/fixtures/trl_variants.py`),
+ * and in whole training steps.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
@@ -65,7 +65,7 @@ const model = chattyModel();
 
 describe('importance weights', () => {
   it.each(trl.corrections)(
-    'equal TRL within 1e-6, with loss, gradient and metrics: $mode, $clip_min to $clip_max',
+    "equal TRL's within 1e-6, with loss, gradient and metrics: $mode, $clip_min to $clip_max",
     (one) => {
       const options = optionsOf(one);
       const weights = importanceWeights(policies, options);
@@ -92,7 +92,7 @@ describe('importance weights', () => {
     },
   );
 
-  it('covers limits exceeded on both sides, a sampler equal to the learner and a token without log-prob', () => {
+  it('cover limits exceeded on both sides, a sampler equal to the learner and a missing log-prob', () => {
     const all = trl.corrections.flatMap(({ weights }) => weights.flat());
     for (const limit of [0, 0.8, 0.9, 1.1, 1.2]) expect(all).toContain(limit);
     expect(policies.sampler[1]).toEqual(policies.learner[1]);
@@ -109,12 +109,12 @@ describe('importance weights', () => {
     ['sequence_truncate', [0.5, 0.5, 0.5]],
     ['sequence_mask', [0.5, 0.5, 0.5]],
     ['none', [1, 1, 1]],
-  ] as const)('by hand, %s: %o', (importanceSamplingMode, expected) => {
+  ] as const)('match a hand computation, %s: %o', (importanceSamplingMode, expected) => {
     const options = importanceSampling({ importanceSamplingMode, ...limits });
     expectClose(importanceWeights(byHand, options)[0], expected, 1e-12);
   });
 
-  it('by hand: effective sample size and tail of the ratios', () => {
+  it('give the hand-computed effective sample size and ratio tail', () => {
     const options = importanceSampling({ importanceSamplingMode: 'token_truncate', ...limits });
     const metrics = samplingMetrics(byHand, options);
     // (2 + 1/4 + 1)^2 / (3 (4 + 1/16 + 1))
@@ -124,14 +124,14 @@ describe('importance weights', () => {
     expect(metrics['sampling/ratio_out_of_limits']).toBeCloseTo(2 / 3, 12);
   });
 
-  it('stays finite where a ratio would overflow', () => {
+  it('stay finite if a ratio would overflow', () => {
     const far = { learner: [[0], [0]], sampler: [[-2000], [-1]] };
     const metrics = samplingMetrics(far, importanceSampling({}));
     expect(metrics['sampling/effective_sample_size']).toBeCloseTo(0.5, 12);
     expect(importanceWeights(far, importanceSampling({}))).toEqual([[0], [Math.E]]);
   });
 
-  it('are exactly 1 where sampler and learner are the same, in every mode', () => {
+  it('are exactly 1 in every mode if sampler and learner are the same', () => {
     const same = { learner: policies.learner, sampler: policies.learner };
     for (const one of trl.corrections) {
       expect(new Set(importanceWeights(same, optionsOf(one)).flat())).toEqual(new Set([1]));
@@ -139,21 +139,21 @@ describe('importance weights', () => {
     }
   });
 
-  it('refuse limits in the wrong order', () => {
+  it('reject limits in the wrong order', () => {
     const settings = { groupSize: 4, importanceSamplingClipMin: 3 };
     expect(() => tinyTraining({ settings })).toThrow(
       /but got 3\.[^]*grpo.importanceSamplingClipMin/,
     );
   });
 
-  it('name a row whose sampler gave too few log-probs', () => {
+  it('name a row with too few log-probs from the sampler', () => {
     const short = { learner: [[0], [0, 0]], sampler: [[0], [0]] };
     expect(() => importanceWeights(short, importanceSampling({}))).toThrow(/2 trained.*row 1.*1/);
   });
 });
 
 describe('training with another sampler', () => {
-  it('is refused by trainers that sample by themselves', async () => {
+  it('is rejected by trainers that do their own sampling', async () => {
     const config = tinyTraining({ trainer: 'ppo' });
     const task = { config, model, ...TASK, sampler: stale };
     await expect(createTrainer(task)).rejects.toThrow(/sampler.*ppo/);
@@ -175,11 +175,11 @@ describe('training with another sampler', () => {
     trainer.dispose();
     return { metrics, weights };
   };
-  /** Samples with the initial model for ever. */
+  /** Always samples with the initial model. */
   const stale = (): Policy =>
     new LocalPolicy('stale', model.weights, model.config, model.tokenizer);
 
-  it('measures nothing and changes nothing where this library samples', async () => {
+  it('measures and changes nothing if this library samples', async () => {
     const masked = { importanceSamplingMode: 'token_mask', importanceSamplingClipMax: 1.0001 };
     const [plain, set] = [await train({}, undefined), await train(masked, undefined)];
     expect(set.weights).toEqual(plain.weights);
@@ -187,7 +187,7 @@ describe('training with another sampler', () => {
     expect(names.filter((name) => name.startsWith('sampling/'))).toEqual([]);
   });
 
-  it('sees no difference in the first step, where the sampler has the same weights, within 1e-4', async () => {
+  it('finds no difference within 1e-4 in the first step, when the weights are the same', async () => {
     const [own, other] = [await train({}, undefined, 1), await train({}, stale, 1)];
     const [metrics] = other.metrics;
     expect(metrics['sampling/sampling_logp_difference/max']).toBeLessThan(1e-4);
@@ -197,7 +197,7 @@ describe('training with another sampler', () => {
       expect(metrics[name], name).toBeCloseTo(own.metrics[0][name], 3);
   });
 
-  it('sees a stale sampler, and masks what is beyond the limit', async () => {
+  it('detects a stale sampler and masks ratios beyond the limit', async () => {
     const { metrics } = await train({}, stale, 3);
     const last = metrics.at(-1)!;
     expect(last['sampling/sampling_logp_difference/max']).toBeGreaterThan(1e-2);

@@ -1,6 +1,6 @@
 /**
- * LLDS: the penalty worked out by hand, its gradient against finite differences, and in
- * whole training steps.
+ * LLDS: the penalty computed by hand, its gradient compared with finite differences, and
+ * in whole training steps.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ const OLD = [-1, -2, -1, -2, /**/ -1, -1, -3, /**/ -1, -1];
 const NEW = [-1.5, -1.8, -0.5, -2.1, /**/ -1.25, -0.95, -3.3, /**/ -3, -3];
 const ADVANTAGES = [1, 1, 1, 1, /**/ 0, 0, 0, /**/ -1, -1];
 const LENGTHS = { rowLengths: [4, 3, 2], actionLengths: [2, 2, 3, 2] };
-/** By action: [-1.5, -1.8] lost .3 nats, [-.5, -2.1] gained .4; by rollout, +.1. */
+/** By action: [-1.5, -1.8] lost 0.3 nats, [-0.5, -2.1] gained 0.4; by rollout, +0.1. */
 const PENALTIES = {
   action: [0.5, 0, 0, 0, /**/ 0.25, 0, 0.3, /**/ 0, 0],
   response: [0, 0, 0, 0, /**/ 0.25, 0, 0.3, /**/ 0, 0],
@@ -34,13 +34,13 @@ const tokens = () => ({
   ...LENGTHS,
 });
 
-describe.each(['action', 'response'] as const)('the penalty by %s', (gate) => {
-  it('is the decrease of tokens of preserved spans that have fallen as a whole', () => {
+describe.each(['action', 'response'] as const)('the LLDS penalty by %s', (gate) => {
+  it('is the decrease of tokens in preserved spans that became less likely as a whole', () => {
     const penalties = likelihoodPenalty(tf.tensor1d(NEW), tokens(), gate).dataSync();
     PENALTIES[gate].forEach((value, i) => expect(penalties[i]).toBeCloseTo(value, 6));
   });
 
-  it('adds its weighted mean to the loss', () => {
+  it('is added to the loss as a weighted mean', () => {
     const value = (llds: number): number => {
       const options = { clip: 0.2, beta: 0, llds, lldsGate: gate };
       return grpoLoss(tf.tensor1d(NEW), tokens(), options).dataSync()[0];
@@ -56,7 +56,7 @@ describe.each(['action', 'response'] as const)('the penalty by %s', (gate) => {
     const gradient = tf
       .grad((x) => loss(x as tf.Tensor1D))(tf.tensor1d(NEW))
       .dataSync();
-    const h = 1 / 64; // Far from where a gate or a token changes sides.
+    const h = 1 / 64; // Small enough that no gate or token changes sides.
     const moved = (i: number, by: number): number =>
       loss(tf.tensor1d(NEW.map((x, j) => x + (j === i ? by : 0)))).dataSync()[0];
     NEW.forEach((_, i) => {
@@ -66,7 +66,7 @@ describe.each(['action', 'response'] as const)('the penalty by %s', (gate) => {
   });
 });
 
-it('takes rounding errors for no decrease', () => {
+it('the LLDS penalty ignores rounding errors', () => {
   const rounded = tf.tensor1d(OLD.map((x, i) => x - 1e-5 * (i % 3)));
   expect(Array.from(likelihoodPenalty(rounded, tokens(), 'action').dataSync())).toEqual(
     OLD.map(() => 0),
@@ -76,7 +76,7 @@ it('takes rounding errors for no decrease', () => {
 /** The norms of some steps' gradients and the sum of their penalties. */
 async function train(settings: object): Promise<{ norms: number[]; llds: number }> {
   const trainer = createGrpoTrainer({
-    // Three updates a step, so that log-probs fall within it.
+    // Three updates per step, so that log-probs decrease within it.
     config: tinyTraining({ settings: { miniBatches: 3, warmupSteps: 0, ...settings } }),
     model,
     ...TASK,
@@ -90,7 +90,7 @@ async function train(settings: object): Promise<{ norms: number[]; llds: number 
   };
 }
 
-it('is recorded and changes the update, off by default', async () => {
+it('the LLDS penalty is recorded and changes the update, but is off by default', async () => {
   const [plain, zero, penalized, byResponse] = [
     await train({}),
     await train({ llds: 0 }),
@@ -104,7 +104,7 @@ it('is recorded and changes the update, off by default', async () => {
   expect(byResponse.norms).not.toEqual(penalized.norms);
 });
 
-it('is refused with one mini-batch, where it could not act', () => {
+it('the LLDS penalty is rejected with one mini-batch, where it has no effect', () => {
   expect(() => tinyTraining({ settings: { miniBatches: 1, llds: 0.2 } })).toThrow(
     /llds[^]*grpo.miniBatches/,
   );

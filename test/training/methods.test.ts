@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 describe('the methods', () => {
-  it('ask any other model within limits of its own, in its chat template if it has one', () => {
+  it('give other models their own limits, and their chat template if they have one', () => {
     const { tokenizer } = tinyModel();
     const plain = resolveRollout('search-r1', { maxLength: 3200, tokenizer });
     expect(plain).toMatchObject({
@@ -30,7 +30,7 @@ describe('the methods', () => {
     expect(resolveRollout('r1', model).maxSearchTurns).toBe(0);
   });
 
-  it('give RAG-R1 several queries by its prompt and the outcome reward alone', () => {
+  it('let RAG-R1 send several queries, with only the outcome reward', () => {
     for (const name of ['rag-r1', 'rag-r1:grpo']) {
       const rollout = resolveRollout(name, 'small-world');
       expect(rollout).toMatchObject({ prompt: 'rag-r1', splitQueries: true, maxSubQueries: 8 });
@@ -48,12 +48,12 @@ describe('the methods', () => {
       informationForm: 'json',
       informationCut: 'query',
     });
-    // The small policy knows this prompt.
+    // The small policy was trained on this prompt.
     const short = (prompt: string) => buildPrompt(prompt, 'Who?', { form: 'short' });
     expect(short('rag-r1')).toBe(short('parallel'));
   });
 
-  it('are called as the tables of the paper call them', () => {
+  it("have the names of the paper's tables", () => {
     const inPaper = new Set(paperTables().rows.map(({ method }) => method));
     const inBoth = METHODS.all().flatMap(({ name, paperName }) =>
       paperName === undefined ? [] : [[name, paperName]],
@@ -70,12 +70,12 @@ describe('the methods', () => {
     for (const [, paperName] of inBoth) expect(inPaper).toContain(paperName);
   });
 
-  it('have titles of their own', () => {
+  it('have distinct titles', () => {
     const titles = METHODS.all().map(({ title }) => title);
     expect(new Set(titles).size).toBe(titles.length);
   });
 
-  it('are refused with a list of those that there are', () => {
+  it('are listed when an unknown one is rejected', () => {
     const resolve = (name: string): unknown => resolveRollout(name, 'small-world');
     for (const look of [METHODS.get, resolve, trainedBy])
       expect(() => look('mine')).toThrow(/lookup, r1, untrained:search-r1/);

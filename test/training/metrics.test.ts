@@ -1,4 +1,4 @@
-/** Metrics that announce a collapse, worked out by hand. */
+/** Metrics that announce a collapse, computed by hand. */
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../lib/data/question.js';
 import type { RolloutStats } from '../../lib/rollout/rollout.js';
@@ -55,7 +55,7 @@ const measured = (
   });
 
 describe('rolloutMetrics', () => {
-  it('counts who gave up: answered with turns left and evidence never shown', () => {
+  it('counts rollouts that gave up: answered with turns left and evidence never shown', () => {
     const evidence = SEQUENTIAL.metadata.graph!.map(({ evidence: [id] }) => id);
     const rollouts = [
       rollout([evidence]), // everything was shown
@@ -80,7 +80,7 @@ describe('rolloutMetrics', () => {
     expect(measured(rollouts)).not.toHaveProperty('gave_up');
   });
 
-  it('has the search turns of sequential questions, and the slowest rollouts', () => {
+  it('includes search turns of sequential questions and the slowest rollouts', () => {
     const rollouts = [
       rollout([['a'], ['b']], { questionType: 'sequential' }),
       rollout([['a']], { questionType: 'sequential' }),
@@ -134,9 +134,9 @@ describe('trendMetrics', () => {
     values.map((value): Metrics => (value === undefined ? {} : { [name]: value }));
   const ten = (value: number): number[] => Array.from({ length: 10 }, () => value);
 
-  it('compares the newest ten steps with the best ten', () => {
+  it('compares the last ten steps with the best ten', () => {
     const values = [...ten(-2), ...ten(-0.5), ...ten(-1), undefined, -3];
-    // The newest ten are nine times -1 and -3.
+    // The last ten are -1 nine times, and -3.
     expect(trendMetrics(steps('logps/correct', values))).toEqual({
       'logps/correct_drop': expect.closeTo(0.7, 9) as number,
     });
@@ -144,14 +144,14 @@ describe('trendMetrics', () => {
     expect(trendMetrics(steps('sub_queries', queries))).toEqual({ sub_queries_drop: 0.75 });
   });
 
-  it('starts at the tenth step with 0, and has no share of nothing', () => {
+  it('starts at the tenth step with 0, and skips metrics that are always zero', () => {
     expect(trendMetrics(steps('sub_queries', ten(2).slice(1)))).toEqual({});
     expect(trendMetrics(steps('sub_queries', ten(2)))).toEqual({ sub_queries_drop: 0 });
     expect(trendMetrics(steps('sub_queries', ten(0)))).toEqual({});
   });
 });
 
-it('counts evidence by passage: a comparison with one of three shown', () => {
+it('gave_up counts evidence by passage: a comparison with one of three shown', () => {
   const [{ evidence }] = COMPARISON.metadata.graph!;
   expect(measured([rollout([evidence])], [COMPARISON]).gave_up).toBe(1);
 });

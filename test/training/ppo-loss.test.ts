@@ -39,7 +39,7 @@ const { T, V, C } = settings;
 
 await useBackend('wasm');
 
-/** The masked-in numbers of each row. */
+/** The numbers of each row's trained tokens. */
 const rowsOf = (table: number[][]): number[][] =>
   table.map((row, b) => row.filter((_, t) => inputs.loss_mask[b][t] === 1));
 const pick = (table: number[][]): number[] => rowsOf(table).flat();
@@ -48,7 +48,7 @@ const close = (found: ArrayLike<number>, expected: readonly number[]): void =>
   expected.forEach((value, i) => expect(Math.abs(found[i] - value)).toBeLessThan(1e-5));
 
 describe.each(cases)(
-  '$name, beside the reference within 1e-5',
+  '$name, compared with the reference within 1e-5,',
   ({ gamma, lambda, ...expected }) => {
     const [rewards, oldValues] = [rowsOf(inputs.token_rewards), rowsOf(inputs.old_values)];
     const estimates = rewards.map((row, b) =>
@@ -121,13 +121,13 @@ describe.each(cases)(
 );
 
 describe('generalisedAdvantages', () => {
-  it('with gamma = lambda = 1 are what follows, less the value', () => {
+  it('are the return minus the value for gamma = lambda = 1', () => {
     const estimate = generalisedAdvantages([0, 0.5, 1], [0.2, 0.4, 0.9], { gamma: 1, lambda: 1 });
     [1.3, 1.1, 0.1].forEach((value, t) => expect(estimate.advantages[t]).toBeCloseTo(value, 12));
     [1.5, 1.5, 1].forEach((value, t) => expect(estimate.returns[t]).toBeCloseTo(value, 12));
   });
 
-  it('of no tokens are none, and equal ones are 0 after whitening', () => {
+  it('are empty without tokens; equal ones are 0 after whitening', () => {
     expect(generalisedAdvantages([], [], { gamma: 1, lambda: 1 })).toEqual({
       advantages: [],
       returns: [],

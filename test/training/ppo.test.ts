@@ -26,7 +26,7 @@ const headOf = ({ session }: Trainer): number[] => [
 ];
 
 describe('tokenRewards', () => {
-  it('come at the last token of a search turn and of the rollout, 0 elsewhere', () => {
+  it('are at the last token of each search turn and of the rollout, 0 elsewhere', () => {
     const segment = (kind: string, length: number) => ({
       kind,
       tokenIds: Array<number>(length).fill(7),
@@ -49,7 +49,7 @@ describe('tokenRewards', () => {
 });
 
 describe('PPO', () => {
-  it('asks as many questions once as GRPO has rollouts, begins at values of 0 and learns them', async () => {
+  it('uses as many questions as GRPO has rollouts; values start at 0 and are learned', async () => {
     const trainer = trainerOf({ settings: { miniBatches: 1 } });
     expect(headOf(trainer).every((weight) => weight === 0)).toBe(true);
     const { metrics, trajectories } = await trainer.next();
@@ -63,7 +63,7 @@ describe('PPO', () => {
     trainer.dispose();
   });
 
-  it('learns nothing where nothing is rewarded, values are right and the KL costs nothing', async () => {
+  it('learns nothing if there is no reward, the values are right and beta is 0', async () => {
     const never = QUESTIONS.map((question) => ({ ...question, goldenAnswers: ['never written'] }));
     const equal = trainerOf({ settings: { beta: 0 }, rewards: { preset: 'search-r1' } }, never);
     const { metrics } = await equal.next();
@@ -71,7 +71,7 @@ describe('PPO', () => {
     equal.dispose();
   });
 
-  it('keeps its value head in a checkpoint, and leaks no tensors', async () => {
+  it('keeps its value head in a checkpoint and leaks no tensors', async () => {
     const before = tf.memory().numTensors;
     const trainer = trainerOf();
     await trainer.next();

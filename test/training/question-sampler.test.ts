@@ -11,7 +11,7 @@ describe('createQuestionSampler', () => {
     comparisons: [0.2, 0.15, 0.1, 0.1],
   });
 
-  it('draws each kind by its share, and a hybrid only if it has one', () => {
+  it('draws question types by their shares, and hybrid questions only if they have one', () => {
     const draw = createQuestionSampler(QUESTIONS, {
       ...mix,
       singleHop: 0.2,
@@ -27,16 +27,16 @@ describe('createQuestionSampler', () => {
     expect(graphQuestionType(HYBRID.metadata.graph!)).toBe('hybrid');
     const withHybrids = createQuestionSampler(QUESTIONS, { ...mix, hybrid: 0.25 });
     const hybrids = withHybrids(createRandom('mix'), 4000).filter(({ id }) => id === HYBRID.id);
-    // QUESTIONS have a comparison of three alone, and shares are normalised.
+    // QUESTIONS only have a comparison of three, and shares are normalised.
     expect(hybrids.length / 4000).toBeCloseTo(0.25 / (0.15 + 0.3 + 0.15 + 0.25), 1);
   });
 
-  it('leaves out a kind of which there is no question', () => {
+  it('skips a question type without questions', () => {
     const draw = createQuestionSampler([SINGLE, HYBRID], mix);
     expect(new Set(draw(createRandom(1), 50).map(({ id }) => id))).toEqual(new Set([SINGLE.id]));
   });
 
-  it('draws all alike where not every question has a graph, which alone tells how many entities there are', () => {
+  it('draws uniformly if a question has no graph', () => {
     const untold = { ...HYBRID, id: 'untold', metadata: {} };
     const draw = createQuestionSampler([SINGLE, HYBRID, COMPARISON, untold], mix);
     const drawn = draw(createRandom('alike'), 4000).map(({ id }) => id);
@@ -44,7 +44,7 @@ describe('createQuestionSampler', () => {
       expect(drawn.filter((one) => one === id).length / 4000).toBeCloseTo(0.25, 1);
   });
 
-  it('refuses no questions, and questions of which the mix has none', () => {
+  it('rejects an empty list and questions missing from the mix', () => {
     expect(() => createQuestionSampler([], mix)).toThrow(
       'Expected training questions, but got none.',
     );

@@ -1,4 +1,4 @@
-/** Several ranks in one process: the result is that of one rank, bit for bit. */
+/** Several ranks in one process: the result is bit-identical to that of one rank. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Channel } from '../../lib/io/processes.js';
 import { toNamedArrays } from '../../lib/policy/model/weights.js';
@@ -10,7 +10,7 @@ import { createTrainer } from '../../lib/training/trainers.js';
 import { chattyModel, TASK, tinyTraining } from './tiny.js';
 import { cases, isFull } from '../full.js';
 
-/** Both ends of a connection; messages are copied as between processes. */
+/** Both ends of a connection; messages are copied, as between processes. */
 function connect(): [Channel, Channel] {
   const ends = [0, 1].map(() => ({
     messages: [] as unknown[],
@@ -70,7 +70,7 @@ async function train(config: TrainConfig, size: number): Promise<unknown> {
     trainers.map(({ session }) => toNamedArrays(session.trained.weights)),
   );
   for (const others of weights.slice(1)) expect(others).toEqual(weights[0]);
-  // 40 rows are two batches: a third rank has none.
+  // 40 rows are two batches: a third rank gets none.
   const isUsed = generations.map(({ mock }) => mock.calls.length > 0);
   const isSampled = config.trainer !== 'demonstrations';
   expect(isUsed).toEqual([isSampled, isSampled, false].slice(0, size));
@@ -95,7 +95,7 @@ describe('ranks', () => {
     ['rejection-sampling', groups],
   ] as const;
   it.each(trainers.slice(0, cases(1, 5)))(
-    'train the same weights by %s as one',
+    'train the same weights by %s as a single process',
     async (trainer, settings) => {
       const config = tinyTraining({ trainer, settings });
       const alone = await train(config, 1);
@@ -104,7 +104,7 @@ describe('ranks', () => {
     },
   );
 
-  it('share work by its cost, and give results in order', async () => {
+  it('share work by its cost and give results in order', async () => {
     const costs = { a: 1, b: 5, c: 2, d: 2, e: 1 };
     const done: string[] = [];
     const results = await Promise.all(

@@ -12,7 +12,7 @@ function write(name: string, text: string): string {
 }
 
 describe('loadRewards', () => {
-  it('loads TypeScript with modules beside it and with this library, and leaves nothing there', async () => {
+  it('loads TypeScript with local modules and this library, without leftovers', async () => {
     write('limit.ts', 'export const LIMIT: number = 2;');
     const file = write(
       'brief.ts',
@@ -32,7 +32,7 @@ describe('loadRewards', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['brief.ts', 'limit.ts']);
   });
 
-  it('loads JavaScript, and a list', async () => {
+  it('loads JavaScript with a list of rewards', async () => {
     const file = write(
       'two.mjs',
       `const zero = (name) => ({ name, weight: 0, score: () => 0 }); export default [zero('a'), zero('b')];`,
@@ -46,7 +46,7 @@ describe('loadRewards', () => {
     ['name.ts', 'export default { score: () => 1 };', /name\.ts to export a reward by default/],
     ['empty.mjs', 'export default [];', /empty\.mjs to export a reward by default/],
     ['broken.ts', 'throw new Error("as its module says");', /as its module says/],
-  ])('refuses %s that says %j', async (name, text, message) => {
+  ])('rejects %s containing %j', async (name, text, message) => {
     await expect(loadRewards(write(name, text))).rejects.toThrow(message);
   });
 });

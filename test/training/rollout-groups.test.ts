@@ -15,7 +15,7 @@ import { chattyModel, COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from './tiny.js
 await useBackend('wasm');
 const model = chattyModel();
 
-it('splitIntoGroups cuts consecutive groups', () => {
+it('splitIntoGroups splits into consecutive groups', () => {
   expect(splitIntoGroups([1, 2, 3, 4, 5, 6], 2)).toEqual([
     [1, 2],
     [3, 4],
@@ -47,13 +47,13 @@ const roll = async (
     groupSize: 3,
     random: createRandom(1),
   });
-  // The cache of contexts is of no use to the update.
+  // The update does not use the context cache.
   const kept = tf.memory().numTensors - before;
   policy.dispose();
   return { ...result, kept };
 };
 
-it('answers each question G times, each time by random numbers of its own', async () => {
+it('answers each question G times, each with its own random numbers', async () => {
   const { trajectories, stats, kept } = await roll([{ name: 'plain', weight: 2, score: () => 3 }]);
   expect(trajectories.map(({ questionId }) => questionId)).toEqual(
     ['comparison', 'sequential', 'no graph', 'empty graph'].flatMap((id) => [id, id, id]),
@@ -78,7 +78,7 @@ it('answers each question G times, each time by random numbers of its own', asyn
   expect(kept).toBe(0);
 });
 
-it('rewards each answer beside those to the same question, and keeps values of turns where there are any', async () => {
+it('passes the whole group to each reward, and keeps turn rewards', async () => {
   const groups: (string | undefined)[][] = [];
   const shared: Reward = {
     name: 'shared',
@@ -94,8 +94,8 @@ it('rewards each answer beside those to the same question, and keeps values of t
     expect(turnRewards ?? []).toEqual(searchTurns.map((_, t) => t + 1));
 });
 
-it('gives no reward to rollouts whose searches time out, and does not show them to the others', async () => {
-  // Rollouts that search in their first turn hang, later searches return.
+it('gives no reward to rollouts with timed-out searches, and hides them from the group', async () => {
+  // Rollouts that search in their first turn hang; later searches return.
   let calls = 0;
   const retriever: Retriever = {
     name: 'hangs at first',
@@ -129,7 +129,7 @@ it('gives no reward to rollouts whose searches time out, and does not show them 
   expect(seen).toEqual(sizes.flatMap((size) => Array.from({ length: size }, () => size)));
 });
 
-it('says how much was asked of what a graph asks for, and nothing without one', async () => {
+it('reports subQuestionRecall only for questions with a graph', async () => {
   const { trajectories } = await roll([]);
   for (const { questionId, subQuestionRecall } of trajectories)
     expect(typeof subQuestionRecall).toBe(questionId.endsWith('graph') ? 'undefined' : 'number');

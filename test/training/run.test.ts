@@ -45,7 +45,7 @@ const run = (
 type Line = Record<string, number> & { step: number };
 const linesOf = <T = Line>(name: string, file = 'metrics.jsonl'): T[] =>
   readLines<T>(join(root, name, file));
-/** All but the clock. */
+/** Everything except times. */
 const timeless = (lines: Line[]): unknown[] =>
   lines.map((line) =>
     Object.fromEntries(Object.entries(line).filter(([key]) => !key.endsWith('_seconds'))),
@@ -56,25 +56,25 @@ const adapterOf = (name: string, folder = 'adapter'): Promise<Buffer> =>
 describe('runTraining', () => {
   beforeAll(() => run('whole'));
 
-  it('refuses processes that cannot train the same model', async () => {
+  it('rejects processes that cannot train the same model', async () => {
     for (const processes of [0, 1.5])
       await expect(run('refused', tinyTraining(), { processes })).rejects.toThrow(/integer/);
     await expect(run('refused', tinyTraining(), { processes: 2 })).rejects.toThrow(/modelFolder/);
   });
 
-  it('describes itself in run.json, with a relative path to its data', async () => {
+  it('writes run.json with a relative path to its data', async () => {
     const description = { data: join(root, 'my-data'), preset: tinyTraining() };
     await run('described', tinyTraining(), { description });
     const text = await readFile(join(root, 'described', 'run.json'), 'utf8');
     const written = JSON.parse(text) as object;
     expect(written).toMatchObject({ config: tinyTraining(), data: join('..', 'my-data') });
     expect(await adapterOf('described')).toEqual(await adapterOf('whole'));
-    // A finished run is not described anew.
+    // A finished run is not described again.
     await run('described');
     expect(await readFile(join(root, 'described', 'run.json'), 'utf8')).toBe(text);
   });
 
-  it("writes a line of metrics a step under TRL's names", async () => {
+  it("writes one line of metrics per step with TRL's names", async () => {
     const lines = linesOf('whole');
     expect(lines.map(({ step }) => step)).toEqual([0, 1, 2, 3]);
     const parts = ['outcome', 'decomposition', 'search_count', 'format'];
@@ -90,7 +90,7 @@ describe('runTraining', () => {
     }
   });
 
-  it('writes an adapter that PEFT reads, with its configuration', async () => {
+  it('writes an adapter and its configuration for PEFT', async () => {
     const folder = join(root, 'whole', 'adapter');
     const json = async (name: string): Promise<unknown> =>
       JSON.parse(await readFile(join(folder, name), 'utf8'));
@@ -104,7 +104,7 @@ describe('runTraining', () => {
     expect(parseSafetensors(await adapterOf('whole')).get(name)!.shape).toEqual([2, 16]);
   });
 
-  it('writes every trajectory with its step, rewards and advantage; groups have a mean advantage of 0', async () => {
+  it('writes every trajectory with step, rewards and advantage; each group has mean advantage 0', async () => {
     type Recorded = { step: number; advantage: number; questionId: string };
     const trajectories = linesOf<Recorded>('whole', 'trajectories.jsonl');
     expect(trajectories).toHaveLength(4 * 3 * 4);
@@ -115,7 +115,7 @@ describe('runTraining', () => {
     }
   });
 
-  it('killed between checkpoints, runs the steps after the last one again and keeps one line of each', async () => {
+  it('repeats the steps after the last checkpoint when killed, with one line per step', async () => {
     const config = tinyTraining({ checkpointEvery: 2 });
     const killed = run('killed', config, {
       onStep: (step) => {
@@ -128,7 +128,7 @@ describe('runTraining', () => {
     expect(timeless(linesOf('killed'))).toEqual(timeless(linesOf('whole')));
   });
 
-  it('stopped and resumed, gives the same metrics, trajectories and adapter, and keeps those of steps asked for', async () => {
+  it('gives the same metrics, trajectories and adapter when stopped and resumed, and keeps the given steps', async () => {
     const keepSteps = [1, 3, 4];
     const controller = new AbortController();
     const stopped = run('kept', tinyTraining(), {
@@ -171,10 +171,10 @@ describe('runTraining', () => {
     let step = 0;
     const rewards: Reward[] = [
       { name: 'by_step', score: () => rewardAt[step] },
-      // So that groups have something to teach.
+      // So that groups differ in reward.
       { name: 'place', score: (rollout, group) => 0.001 * group.indexOf(rollout) },
     ];
-    /** From a step on, until it is killed or stopped before `until`. */
+    /** Trains from a step on, until it is killed or stopped before `until`. */
     async function train(name: string, from: number, until = 6, isKilled = false): Promise<void> {
       step = from;
       const controller = new AbortController();
@@ -190,7 +190,7 @@ describe('runTraining', () => {
     }
     beforeAll(() => train('best', 0));
 
-    it('the adapter of the steps with the most reward', async () => {
+    it('the adapter of the steps with the highest reward', async () => {
       const best = await adapterOf('best', BEST_ADAPTER);
       expect(best.equals(await adapterOf('best', keptAdapter(4)))).toBe(true);
       for (const other of [keptAdapter(2), 'adapter'])
@@ -202,7 +202,7 @@ describe('runTraining', () => {
 
     const courses: [string, (name: string) => Promise<void>][] = [
       [
-        'killed before it and after',
+        'killed before and after',
         async (name) => {
           await train(name, 0, 3, true);
           await train(name, 2, 5, true);
@@ -219,7 +219,7 @@ describe('runTraining', () => {
         },
       ],
     ];
-    it.each(courses.slice(0, cases(1, 2)))('the same when it is %s', async (how, course) => {
+    it.each(courses.slice(0, cases(1, 2)))('the same when %s', async (how, course) => {
       await course(how);
       for (const kept of [BEST_ADAPTER, 'adapter'])
         expect((await adapterOf(how, kept)).equals(await adapterOf('best', kept)), kept).toBe(true);
@@ -228,7 +228,7 @@ describe('runTraining', () => {
       );
     });
 
-    it('none where the rollouts are not its own', async () => {
+    it('none if the rollouts are not by the policy', async () => {
       const settings = { steps: 1, questionsPerStep: 1, groupSize: 5 };
       await run('imitation', tinyTraining({ trainer: 'rejection-sampling', settings }));
       expect(existsSync(join(root, 'imitation', 'adapter'))).toBe(true);
@@ -236,7 +236,7 @@ describe('runTraining', () => {
     });
   });
 
-  it('refuses to keep a step that there is not, or that it is past', async () => {
+  it('rejects steps to keep that do not exist or are past', async () => {
     for (const step of [0, 2.5, 5])
       await expect(run('never', tinyTraining(), { keepSteps: [1, step] })).rejects.toThrow(
         `Expected steps to keep to be integers from 1 to 4, but got ${step}.`,
@@ -247,7 +247,7 @@ describe('runTraining', () => {
     );
   });
 
-  it('refuses a folder that holds a run of another configuration, and names both', async () => {
+  it('rejects a folder with a run of another configuration, and names both', async () => {
     const other = tinyTraining({ seed: 2 });
     const config = tinyTraining({ checkpointEvery: 2 });
     await expect(run('killed', other)).rejects.toThrow(
@@ -257,7 +257,7 @@ describe('runTraining', () => {
     );
   });
 
-  it("rewards with a list of one's own, and goes on only with the one of the same names and weights", async () => {
+  it('accepts a list of rewards, and only resumes with the same names and weights', async () => {
     const config = tinyTraining({ settings: { steps: 1 } });
     const brief: Reward = { name: 'brief', score: ({ searchTurns }) => -searchTurns.length };
     const rewards = [...presetRewards('paper'), brief];
@@ -280,7 +280,7 @@ describe('runTraining', () => {
     [3e37, 100],
   ];
   it.each(rates.slice(0, cases(2, 4)))(
-    'ends where a learning rate of %d makes the weights no numbers, without an adapter, with a checkpoint every %d steps',
+    'stops without an adapter if a learning rate of %d makes the weights non-finite, with a checkpoint every %d steps',
     async (learningRate, checkpointEvery) => {
       const name = `infinite-${learningRate}-${checkpointEvery}`;
       const config = tinyTraining({ checkpointEvery, settings: { learningRate, warmupSteps: 0 } });
@@ -292,7 +292,7 @@ describe('runTraining', () => {
     },
   );
 
-  it('ends where a reward gives NaN, names it and writes no adapter', async () => {
+  it('stops without an adapter if a reward is NaN, and names the reward', async () => {
     const rewards: Reward[] = [{ name: 'mine', score: () => NaN }];
     await expect(run('nan', tinyTraining({ checkpointEvery: 1 }), { rewards })).rejects.toThrow(
       'Expected the reward "mine" to be a finite number on the question',
@@ -307,7 +307,7 @@ describe('runTraining', () => {
     ).rejects.toThrow(/The reward "mine" failed on the question .*: no such field/);
   });
 
-  it('waits for no more than the deadline for a server some of whose answers take 30 s, and rewards no rollout that waited', async () => {
+  it('waits for a slow server no longer than the deadline, and gives no reward to rollouts that timed out', async () => {
     let numRequests = 0;
     const slow: Retriever = {
       name: 'slow',
@@ -336,18 +336,18 @@ describe('runTraining', () => {
     for (const { rewards, advantage, segments } of late) {
       expect(new Set(Object.values(rewards!))).toEqual(new Set([null]));
       expect(advantage).toBe(0);
-      // The search that hung was not answered with nothing.
+      // The hanging search was not answered with an empty result.
       expect(segments.at(-1)!.kind).toBe('policy');
     }
   });
 
-  it('refuses a folder where another process works', async () => {
+  it('rejects a folder in use by another process', async () => {
     await withFolderLock(join(root, 'taken'), async () => {
       await expect(run('taken')).rejects.toThrow(/no other process/);
     });
   });
 
-  it('goes on from the checkpoint before one that is damaged, with the same result', async () => {
+  it('resumes from the previous checkpoint if one is damaged, with the same result', async () => {
     const config = tinyTraining({ checkpointEvery: 2 });
     await rm(join(root, 'killed', 'checkpoint', '4', 'optimizer.safetensors'));
     const halfWritten = join(root, 'killed', 'adapter', 'train_config.json.1-2.partial');

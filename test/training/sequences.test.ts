@@ -18,7 +18,7 @@ import { CONFIG, TOKENIZER, tinyModel } from './tiny.js';
 const ROWS: Sequence[] = [
   { tokenIds: [5, 9, 31], lossMask: [1, 0, 1] },
   { tokenIds: [8, 250, 3, 77, 40], lossMask: [0, 1, 0, 1, 0], lossWeights: [0.5, 1, 3, 2, 1] },
-  // Begins like the one before.
+  // Starts like the previous one.
   { tokenIds: [8, 250, 3, 12], lossMask: [0, 1, 0, 1] },
 ];
 
@@ -32,20 +32,20 @@ beforeAll(async () => {
 });
 
 describe('packSequences', () => {
-  it('points at the token before each one with a loss', () => {
+  it('points at the token before each trained token', () => {
     const { tree, ...others } = packSequences(ROWS);
     expect(tree.ids).toEqual([5, 9, 31, 8, 250, 3, 77, 40, 12]);
     expect(others).toEqual({
-      // The first token of a row has no prediction, whatever its mask says.
+      // The first token of a row has no prediction, whatever its mask.
       positions: [1, 3, 5, 3, 5],
       targets: [31, 250, 77, 250, 12],
-      // Weights count only where the mask is 1.
+      // Weights only count where the mask is 1.
       lossWeights: [1, 1, 2, 1, 1],
       rows: [0, 1, 1, 2, 2],
     });
   });
 
-  it('never gives padding a loss, not even where a real token has the padding id', () => {
+  it('never trains padding, even if a real token has the padding id', () => {
     const { targets, rows } = packSequences([
       { tokenIds: [4, 0, 0], lossMask: [0, 1, 1] },
       { tokenIds: [4], lossMask: [1] },
@@ -58,7 +58,7 @@ describe('packSequences', () => {
 });
 
 describe('splitIntoPasses', () => {
-  it('leaves out what follows the last token with a loss: a context may end beyond the positions of the model', () => {
+  it('drops everything after the last trained token', () => {
     const [{ batch }] = splitIntoPasses(
       [{ tokenIds: [5, 9, 31, 7, 7, 7], lossMask: [0, 0, 1, 0, 0, 0] }],
       100,
@@ -67,7 +67,7 @@ describe('splitIntoPasses', () => {
     expect(splitIntoPasses([{ tokenIds: [5, 9], lossMask: [0, 0] }], 100)).toEqual([]);
   });
 
-  it('puts rows that begin alike into one pass, of at most so many padded tokens', () => {
+  it('groups rows with common prefixes, up to the maximum number of padded tokens', () => {
     const rows = [
       [1, 2, 3],
       [7, 7],
@@ -93,7 +93,7 @@ describe('sequenceLogProbs', () => {
     [6, 1],
     [1000, 2],
   ])(
-    'is that of each row run alone, within 1e-5, in passes of %d at temperature %d',
+    'equals each row run alone within 1e-5, in passes of %d at temperature %d',
     async (maxTokensPerPass, temperature) => {
       const before = tf.memory().numTensors;
       const scored = await sequenceLogProbs(weights, ROWS, {
@@ -120,7 +120,7 @@ describe('sequenceLogProbs', () => {
     },
   );
 
-  it('gives empty lists for a row without a loss, and for no rows', async () => {
+  it('gives empty lists for a row without trained tokens, and for no rows', async () => {
     const quiet = { tokenIds: [1, 2, 3], lossMask: [0, 0, 0] };
     expect(await sequenceLogProbs(weights, [quiet], passes)).toEqual([[]]);
     expect(await sequenceLogProbs(weights, [], passes)).toEqual([]);
@@ -129,7 +129,7 @@ describe('sequenceLogProbs', () => {
   });
 });
 
-it('encodePieces tokenises each piece by itself and gives its tokens its weight', () => {
+it('encodePieces tokenises each piece separately and gives its tokens its weight', () => {
   const pieces = [
     { text: 'Ada Sto', weight: 0 },
     { text: 'ne', weight: 3 },
@@ -142,13 +142,13 @@ it('encodePieces tokenises each piece by itself and gives its tokens its weight'
   expect(tokenIds).not.toEqual(TOKENIZER.encode('Ada Stone'));
 });
 
-it('encodePieces takes a piece for a token only where it says so', () => {
+it('encodePieces treats a piece as a token only if marked', () => {
   const eos = { text: '<eos>', weight: 1 };
   expect(encodePieces([{ ...eos, isToken: true }], TOKENIZER).tokenIds).toEqual(CONFIG.eosTokenIds);
   expect(encodePieces([eos], TOKENIZER).tokenIds).not.toContain(CONFIG.eosTokenIds[0]);
 });
 
-it('totalWeight sums the weights of all tokens that have a prediction', () => {
+it('totalWeight sums the weights of all tokens with a prediction', () => {
   const weighted = { tokenIds: [1, 2, 3, 4], lossMask: [1, 1, 1, 0], lossWeights: [9, 1, 0.5, 7] };
   const plain = { tokenIds: [1, 2, 3, 4], lossMask: [0, 1, 1, 0] };
   expect(totalWeight([weighted, plain])).toBe(3.5);

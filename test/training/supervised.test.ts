@@ -22,8 +22,8 @@ const trainerOf = (
   });
 
 describe('rejection sampling', () => {
-  it('imitates what is right of five rollouts a question, always of the initial model', async () => {
-    // What the chatty model often says.
+  it('imitates the correct ones of five rollouts per question, always by the initial model', async () => {
+    // What the chatty model often writes.
     const trainer = await trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 16 });
     const first = await trainer.next();
     const { trajectories, metrics } = first;
@@ -35,8 +35,7 @@ describe('rejection sampling', () => {
     );
     expect(metrics.loss).toBeGreaterThan(0);
     expect(metrics).not.toHaveProperty('entropy');
-    // The log-probabilities recorded are the initial model's, also after the adapter has
-    // learned.
+    // The recorded log-probs are the initial model's, even after the adapter has learned.
     const [later] = (await trainer.next()).trajectories;
     const { trained } = trainer.session;
     const [reference] = await trained.referenceLogProbs([toSequence(later)]);
@@ -45,7 +44,7 @@ describe('rejection sampling', () => {
     trainer.dispose();
   });
 
-  it('learns nothing in a step without a right rollout', async () => {
+  it('learns nothing in a step without a correct rollout', async () => {
     const trainer = await trainerOf('rejection-sampling', ['never written']);
     expect((await trainer.next()).metrics).toMatchObject({
       loss: 0,

@@ -1,4 +1,4 @@
-/** A tiny model and an adapter of it, as folders. */
+/** A tiny model and an adapter for it, as folders. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { createRandom } from '../../lib/random.js';
@@ -14,7 +14,7 @@ const LORA = { rank: 2, alpha: 4 };
 export const writeTinyModel = (folder: string, seed?: number): Promise<void> =>
   saveModel(folder, tinyModel(seed), { storage: 'F16' });
 
-/** An adapter that changes answers; with the hashes of its base unless told otherwise. */
+/** An adapter that changes answers, with the hashes of its base by default. */
 export async function writeTinyAdapter(
   folder: string,
   model: string,

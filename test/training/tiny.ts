@@ -1,6 +1,6 @@
 /**
- * A tiny world that the training tests share: a model of 20 thousand weights, six
- * passages, a few questions.
+ * A tiny world shared by the training tests: a model with 20,000 weights, six passages, a
+ * few questions.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Passage, Question, SubQuestion } from '../../lib/data/question.js';
@@ -128,10 +128,11 @@ export const tinyModel = (seed = 3): Model => ({
 });
 
 /**
- * A model that writes little but tags and a name, so that some of its samples are
- * searches, some answers and some nonsense: the first channel of every embedding is
- * large, and the head reads it as a bias.
- * @param more texts that it writes as well
+ * A model that mostly writes tags and a name, so that some samples are searches, some
+ * answers and some nonsense: the first channel of every embedding is large, and the head
+ * uses it as a bias.
+ *
+ * @param more further texts that it writes
  */
 export function chattyModel(more: readonly string[] = []): Model {
   const config = { ...CONFIG, tieWordEmbeddings: false };
@@ -156,10 +157,10 @@ export function chattyModel(more: readonly string[] = []): Model {
   return { config, tokenizer: TOKENIZER, tokenizerJson: TOKENIZER_JSON, weights };
 }
 
-/** What a training of the tiny world needs besides its configuration and model. */
+/** What a training of the tiny world needs besides configuration and model. */
 export const TASK = { questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
 
-/** Rewards length, so that groups have something to learn. */
+/** Rewards length, so that groups differ in reward. */
 export const LENGTH_REWARD: Reward = {
   name: 'length',
   score: ({ trajectory: { segments } }) => segments.map(({ text }) => text).join('').length,
@@ -198,7 +199,7 @@ const SECTIONS: Record<TrainerName, object> = {
   'zerosearch-simulator': { ...SETTINGS, questionsPerStep: 2, groupSize: 5 },
 };
 
-/** A few small steps of training, with changes; `settings` are those of the trainer. */
+/** A few small training steps, with changes; `settings` are the trainer's. */
 export const tinyTraining = ({
   trainer = 'grpo',
   settings = {},

@@ -26,7 +26,7 @@ const createSession = (
   return new TrainingSession({ config, model, ...TASK }, name);
 };
 
-/** A step that updates nothing and keeps its mini-batches. */
+/** A step without an update that keeps its mini-batches. */
 async function observe(
   session: TrainingSession,
   { isInitial = false, isUsable }: { isInitial?: boolean; isUsable?: IsUsable } = {},
@@ -51,7 +51,7 @@ async function observe(
 }
 
 describe('TrainingSession', () => {
-  it('deals all rows out to mini-batches as evenly as possible, shuffled', async () => {
+  it('distributes shuffled rows evenly over the mini-batches', async () => {
     const session = createSession({ questionsPerStep: 4, groupSize: 4 });
     const { trajectories, metrics, batches } = await observe(session);
     expect(batches.map((batch) => batch.length)).toEqual([6, 5, 5]);
@@ -66,7 +66,7 @@ describe('TrainingSession', () => {
     session.dispose();
   });
 
-  it('makes no empty mini-batch, and no update if the rollouts are not usable', async () => {
+  it('makes no empty mini-batch, and no update if the rollouts are unusable', async () => {
     const session = createSession({ questionsPerStep: 1, miniBatches: 5 });
     const { batches } = await observe(session);
     expect(batches.map((batch) => batch.length)).toEqual([1, 1]);
@@ -82,7 +82,7 @@ describe('TrainingSession', () => {
     session.dispose();
   });
 
-  it('warms the learning rate up, then keeps it, and halves it at every rollback', async () => {
+  it('warms up the learning rate, then keeps it, and halves it at every rollback', async () => {
     const session = createSession({ miniBatches: 1, warmupSteps: 2, steps: 9 });
     expect(session.numSteps).toBe(9);
     const rates: number[] = [];
@@ -103,7 +103,7 @@ describe('TrainingSession', () => {
     session.dispose();
   });
 
-  it('draws by the seed, the step, the rollback and the name of the stream', async () => {
+  it('samples by seed, step, rollback and stream name', async () => {
     const first = async (
       options: { seed?: number; name?: string } = {},
       at: { step?: number; rollbacks?: number } = {},
@@ -125,35 +125,32 @@ describe('TrainingSession', () => {
     expect(await first()).toBe(runs[0]);
   });
 
-  it.each([false, true])(
-    'samples the current policy, or the initial one: %s',
-    async (isInitial) => {
-      const session = createSession({ miniBatches: 1 });
-      // Far from where it began.
-      await session.trained.update(
-        [{ tokenIds: [5, 9, 31], lossMask: [0, 1, 1] }],
-        { learningRate: 1, maxGradNorm: 1 },
-        (logProbs) => ({ loss: tf.sum(logProbs) }),
-      );
-      const { batches } = await observe(session, { isInitial });
-      const rows = batches.flat();
-      const distance = Math.max(
-        ...rows.flatMap(({ oldLogProbs, referenceLogProbs }) =>
-          oldLogProbs.map((old, i) => Math.abs(old - referenceLogProbs[i])),
-        ),
-      );
-      if (isInitial) expect(distance).toBeLessThan(1e-4);
-      else expect(distance).toBeGreaterThan(0.1);
-      const logProbs = await session.trained.logProbs(rows);
-      const fromPolicy = logProbs.flatMap((row, r) =>
-        row.map((x, i) => Math.abs(x - rows[r].oldLogProbs[i])),
-      );
-      expect(Math.max(...fromPolicy) < 1e-4).toBe(!isInitial);
-      session.dispose();
-    },
-  );
+  it.each([false, true])('samples the current policy or the initial one: %s', async (isInitial) => {
+    const session = createSession({ miniBatches: 1 });
+    // Far from its start.
+    await session.trained.update(
+      [{ tokenIds: [5, 9, 31], lossMask: [0, 1, 1] }],
+      { learningRate: 1, maxGradNorm: 1 },
+      (logProbs) => ({ loss: tf.sum(logProbs) }),
+    );
+    const { batches } = await observe(session, { isInitial });
+    const rows = batches.flat();
+    const distance = Math.max(
+      ...rows.flatMap(({ oldLogProbs, referenceLogProbs }) =>
+        oldLogProbs.map((old, i) => Math.abs(old - referenceLogProbs[i])),
+      ),
+    );
+    if (isInitial) expect(distance).toBeLessThan(1e-4);
+    else expect(distance).toBeGreaterThan(0.1);
+    const logProbs = await session.trained.logProbs(rows);
+    const fromPolicy = logProbs.flatMap((row, r) =>
+      row.map((x, i) => Math.abs(x - rows[r].oldLogProbs[i])),
+    );
+    expect(Math.max(...fromPolicy) < 1e-4).toBe(!isInitial);
+    session.dispose();
+  });
 
-  it('policyRows has the tokens, the mask and the log-probabilities under both policies', async () => {
+  it('policyRows has tokens, mask and log-probs under both policies', async () => {
     const session = createSession({ miniBatches: 1, questionsPerStep: 1 });
     const { trajectories } = await observe(session);
     const rows = await session.policyRows(trajectories);
@@ -165,7 +162,7 @@ describe('TrainingSession', () => {
       expect(row.oldLogProbs).toEqual(
         trajectory.segments.flatMap((segment) => segment.logProbs ?? []),
       );
-      // The adapter changes nothing yet.
+      // The adapter has no effect yet.
       row.oldLogProbs.forEach((old, k) => expect(row.referenceLogProbs[k]).toBeCloseTo(old, 4));
     }
     session.dispose();

@@ -1,4 +1,7 @@
-/** The variants of GRPO against TRL's functions (`scripts/fixtures/trl_variants.py`). */
+/**
+ * The variants of GRPO compared with TRL's functions
+ * (`scripts/fixtures/trl_variants.py`).
+ */
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import type { With } from '../../lib/rollout/trajectory.js';
@@ -73,8 +76,8 @@ const rows: Row[] = grpo.inputs.loss_mask.map((mask, b) => {
 type Variant = Pick<GrpoVariant, 'lossType' | 'importanceSamplingLevel' | 'clip' | 'epsilonHigh'>;
 
 /**
- * The mean of the losses over mini-batches of rows dealt in turn, and its gradient by row
- * and token.
+ * The mean of the losses over mini-batches of rows distributed in turn, and its gradient
+ * by row and token.
  */
 function meanLoss(
   dealt: readonly Row[],
@@ -123,7 +126,7 @@ const expectClose = (actual: readonly number[], expected: readonly number[], tol
 
 describe('the loss', () => {
   it.each(trl.losses)(
-    'equals TRL within 1e-6, with its gradient: $loss_type, per $importance_sampling_level, up to 1 + $epsilon_high, mini-batches: $mini_batches',
+    "equals TRL's with its gradient within 1e-6: $loss_type, per $importance_sampling_level, up to 1 + $epsilon_high, mini-batches: $mini_batches",
     (one) => {
       const { loss, gradient } = meanLoss(rows, variantOf(one), one.mini_batches);
       expectClose([loss], [one.loss]);
@@ -135,11 +138,11 @@ describe('the loss', () => {
   );
 
   it.each(trl.truncations)(
-    'without a truncated rollout equals TRL within 1e-6, with its gradient: $loss_type',
+    "without a truncated rollout equals TRL's with its gradient within 1e-6: $loss_type",
     ({ truncated, ...one }) => {
       const kept = rows.filter((_, b) => b !== truncated);
       const { loss, gradient } = meanLoss(kept, variantOf(one), 1);
-      // TRL counts it in the number of rollouts.
+      // TRL includes it in the number of rollouts.
       const isPerRollout = one.loss_type === 'grpo' || one.loss_type === 'dr_grpo';
       const share = isPerRollout ? kept.length / rows.length : 1;
       expectClose([loss * share], [one.loss]);
@@ -155,7 +158,7 @@ describe('the loss', () => {
     },
   );
 
-  it('counts clipped tokens as TRL does, with both limits', () => {
+  it('counts clipped tokens like TRL, with both limits', () => {
     const counted = trl.losses.filter(({ clip_ratio }) => clip_ratio !== undefined);
     expect(new Set(counted.map(({ clip_ratio }) => clip_ratio)).size).toBeGreaterThan(1);
     for (const one of counted) {
@@ -191,11 +194,11 @@ describe('the loss', () => {
     ['bnpo', -(4 - 6) / 4],
     ['dapo', -(4 - 6) / 4],
     ['dr_grpo', -(4 - 6) / (2 * 8)],
-  ] as const)('by hand, %s: %d', (lossType, expected) => {
+  ] as const)('matches a hand computation, %s: %d', (lossType, expected) => {
     expect(meanLoss([short, long], { ...plain, lossType }, 1).loss).toBeCloseTo(expected, 6);
   });
 
-  it('by hand: epsilonHigh only lifts the upper limit', () => {
+  it('lets epsilonHigh raise only the upper limit', () => {
     const tokenLoss = (ratio: number, advantage: number, epsilonHigh: number) => {
       const logProbs = [Math.log(ratio)];
       const row = { logProbs, oldLogProbs: [0], referenceLogProbs: logProbs, advantage };
@@ -212,7 +215,7 @@ describe('the loss', () => {
     expectClose(tokenLoss(0.75, 1, 0.28), [-0.75, -0.75]);
   });
 
-  it('by hand: the ratio of a sequence is the geometric mean of its tokens', () => {
+  it('uses the geometric mean of token ratios as the ratio of a sequence', () => {
     // Ratios 4 and 1: geometric mean 2, not clipped below 1 + 1.5; each token has half of
     // the gradient.
     const row = { ...long, logProbs: [Math.log(4), 0], oldLogProbs: [0, 0], advantage: 1 };
@@ -228,7 +231,7 @@ describe('the loss', () => {
   });
 
   it.each(['grpo', 'dapo', 'dr_grpo'] as const)(
-    '%s adds up to the same with 1 and 4 mini-batches',
+    'gives the same sum with 1 and 4 mini-batches: %s',
     (lossType) => {
       // Six rows: mini-batches of 2, 2, 1 and 1.
       for (const importanceSamplingLevel of ['token', 'sequence'] as const) {
@@ -240,7 +243,7 @@ describe('the loss', () => {
     },
   );
 
-  it('refuses ratios per sequence without the lengths of rows', () => {
+  it('rejects ratios per sequence without the lengths of rows', () => {
     const one = tf.zeros<tf.Rank.R1>([1]);
     const tokens = { oldLogProbs: one, referenceLogProbs: one, advantages: one, weights: one };
     expect(() =>
@@ -252,7 +255,7 @@ describe('the loss', () => {
 describe('advantages', () => {
   const { weights, rewards_per_func: rewards } = trl;
   it.each(trl.advantages)(
-    'equal TRL within 1e-6: $multi_objective_aggregation, scale $scale_rewards, left out $left_out',
+    "equal TRL's within 1e-6: $multi_objective_aggregation, scale $scale_rewards, left out $left_out",
     ({ left_out, multi_objective_aggregation, scale_rewards, advantages }) => {
       const present = rewards.map((values, i) => (left_out.includes(i) ? null : values));
       const options = { scaleRewards: scale_rewards, epsilon: trl.settings.advantage_eps };
@@ -267,7 +270,7 @@ describe('advantages', () => {
     },
   );
 
-  it('by hand: a group keeps its only success, whatever the scale', () => {
+  it('keep the only success of a group at any scale', () => {
     const only = [1, 0, 0, 0];
     expectClose(groupAdvantages(only, 4), [1.5, -0.5, -0.5, -0.5], 1e-5);
     const none = groupAdvantages(only, 4, { scaleRewards: 'none' });
@@ -284,7 +287,7 @@ describe('advantages', () => {
     expectClose(decoupled, [1.5, -0.5, -0.5, -0.5], 1e-5);
   });
 
-  it('by hand: normalize_then_sum makes a small reward count as much as a large one', () => {
+  it('let a small reward count as much as a large one with normalize_then_sum', () => {
     // Normalised: [1, -1, 0] and [0, -1, 1]; their sums are [1, -2, 1], with mean 0 and
     // variance 3 (n - 1).
     const small = [
@@ -301,7 +304,7 @@ describe('advantages', () => {
   });
 
   it.each(['group', 'batch', 'none'] as const)(
-    'sees no variance in .1 + .2 and .3, scale %s',
+    'treat 0.1 + 0.2 and 0.3 as equal, scale %s',
     (scaleRewards) => {
       const equal = [0.1 + 0.2, 0.3, 0.3, 0.3];
       const useful = groupAdvantages([...equal, 1, 0, 0, 0], 4, { scaleRewards });
@@ -310,7 +313,7 @@ describe('advantages', () => {
     },
   );
 
-  it('see no variance there with normalize_then_sum', () => {
+  it('treat 0.1 + 0.2 and 0.3 as equal with normalize_then_sum', () => {
     const rewards = [0.1 + 0.2, 0.3, 0.3, 0.3, 1, 0, 0, 0].map((r) => [r, r]);
     const advantages = decoupledAdvantages(rewards, 4, { weights: [1, 1] });
     expect(advantages.slice(0, 4)).toEqual([0, 0, 0, 0]);
@@ -329,7 +332,7 @@ describe('withAdvantages', () => {
   /** A group with a correct rollout, and one without. */
   const sampled = [rewarded(1, -0.3), rewarded(0, 0.5), rewarded(0, 0.45), rewarded(0, 0)];
 
-  it('masked rollouts change nothing: neither tokens nor rewards of theirs count', () => {
+  it('ignores tokens and rewards of masked rollouts', () => {
     const isMasked = ({ rewards }: With<'rewards'>): boolean => rewards.shaping === 7;
     const three = [rewarded(1, 0), rewarded(0, 0.2), rewarded(0, 0)];
     for (const multiObjectiveAggregation of ['sum_then_normalize', 'normalize_then_sum'] as const)
@@ -343,18 +346,18 @@ describe('withAdvantages', () => {
     expect(advantages(shut, 2, { outcomeGate: 'group', isMasked })).toEqual([0, 0]);
   });
 
-  it('outcomeGate: by rollout, shaping counts for correct rollouts only', () => {
+  it('with outcomeGate per rollout, shaping only counts for correct rollouts', () => {
     const gated = advantages(sampled, 2, { outcomeGate: 'rollout' });
     expectClose(gated, [...groupAdvantages([0.7, 0], 2), 0, 0]);
     expect(gated[0]).toBeGreaterThan(0);
   });
 
-  it('outcomeGate: by group, shaping counts in groups with a correct rollout only', () => {
+  it('with outcomeGate per group, shaping only counts in groups with a correct rollout', () => {
     const gated = advantages(sampled, 2, { outcomeGate: 'group' });
     expectClose(gated, [...groupAdvantages([0.7, 0.5], 2), 0, 0]);
   });
 
-  it('outcomeGate also holds back the values of turns, and weights count', () => {
+  it('with outcomeGate, turn rewards are gated and weights apply, too', () => {
     const turns = [rewarded(0, 0, [1]), rewarded(0, 0, [3])];
     expect(isZeroVariance(withAdvantages(turns, 2))).toBe(false);
     expect(isZeroVariance(withAdvantages(turns, 2, { outcomeGate: 'group' }))).toBe(true);
@@ -368,7 +371,7 @@ describe('withAdvantages', () => {
     expectClose(totals, [0.35, -0.35]);
   });
 
-  it('phantomAdvantages is the share of groups without a correct rollout', () => {
+  it('phantomAdvantages is the fraction of groups without a correct rollout', () => {
     expect(phantomAdvantages([sampled.slice(0, 2), sampled.slice(2)])).toBe(0.5);
     expect(phantomAdvantages([])).toBe(0);
   });

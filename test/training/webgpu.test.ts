@@ -16,7 +16,7 @@ async function twoSteps(backend: BackendName) {
 }
 
 describe.skipIf(!HAS_WEBGPU)('GRPO on the webgpu backend (needs a GPU)', () => {
-  it('writes the rollouts that wasm writes, before an update and after, with metrics within 1e-4', async () => {
+  it('writes the same rollouts as wasm before and after an update, with metrics within 1e-4', async () => {
     const expected = await twoSteps('wasm');
     const steps = await twoSteps('webgpu');
     expect(expected[0].metrics.grad_norm).toBeGreaterThan(0);

@@ -10,7 +10,7 @@ import {
 import { COMPARISON, SEQUENTIAL } from './tiny.js';
 
 it.each(['short', 'full'] as const)(
-  'the prompt tells kind, query, question, answer and what is known besides (%s)',
+  'the prompt has kind, query, question, answer and known facts (%s)',
   (form) => {
     const prompt = documentsPrompt('noisy', 'Red River director', SEQUENTIAL, form);
     for (const part of ['noisy', 'Red River director', SEQUENTIAL.question, '1904'])
@@ -34,7 +34,7 @@ describe('documents', () => {
     maxLength: 4,
   });
 
-  it('are read as they were printed, with ids that tell their kind', () => {
+  it('round-trip, with ids that name their kind', () => {
     fc.assert(
       fc.property(passages, (some) => {
         const printed = formatDocuments(some);
@@ -46,7 +46,7 @@ describe('documents', () => {
     );
   });
 
-  it('are none where a text holds none, whatever it says', () => {
+  it('are empty if a text has none', () => {
     for (const text of [
       '',
       'Ada Stone',
@@ -58,17 +58,17 @@ describe('documents', () => {
   });
 });
 
-describe('documents are true', () => {
+describe('stateAnswer', () => {
   const saying = (text: string) => [{ title: 'Bo Reed', text }];
 
-  it('where they state the answer to a sub-question about the entity that the query names', () => {
+  it('is true if documents answer a sub-question about an entity in the query', () => {
     expect(stateAnswer('Bo Reed born', saying('A singer, born in 1904.'), COMPARISON)).toBe(true);
     expect(stateAnswer('Bo Reed born', saying('A singer, born in 1922.'), COMPARISON)).toBe(false);
     expect(stateAnswer('Bo Reed born', saying('A singer, born in 19041.'), COMPARISON)).toBe(false);
     expect(stateAnswer('Bo Reed born', [], COMPARISON)).toBe(false);
   });
 
-  it('which is not asked where the query names no entity, or there is no graph', () => {
+  it('is null if the query names no entity, or without a graph', () => {
     expect(stateAnswer('singers', saying('Born in 1904.'), COMPARISON)).toBeNull();
     expect(
       stateAnswer('Bo Reed', saying('Born in 1904.'), { ...COMPARISON, metadata: {} }),

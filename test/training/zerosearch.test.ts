@@ -24,7 +24,7 @@ const simulating = tinyTraining({
   rewards: { preset: 'search-r1' },
 });
 
-/** Lets policies of a name write what a function of their context, as text, says. */
+/** Policies with a given name generate what a function of their context returns. */
 function letWrite(name: string, write: (context: string, row: number) => string): void {
   const generate = Reflect.get(LocalPolicy.prototype, 'generate');
   vi.spyOn(LocalPolicy.prototype, 'generate').mockImplementation(
@@ -39,12 +39,12 @@ function letWrite(name: string, write: (context: string, row: number) => string)
   );
 }
 
-describe('the policy that plays the search engine', () => {
+describe('the search simulator', () => {
   const withoutGraph = { ...SINGLE, metadata: {} };
 
   /**
-   * What it learns from when the policy asks `query`, and answers rightly in every second
-   * row.
+   * What it learns from if the policy searches for `query` and answers every second row
+   * correctly.
    */
   async function learned(query: string, question: Question) {
     letWrite(simulating.method, (context, row) =>
@@ -65,7 +65,7 @@ describe('the policy that plays the search engine', () => {
     return { rows, texts, found, printed, trajectories, metrics };
   }
 
-  it('imitates what came back for a query, as useful where the answer was right and else as noisy', async () => {
+  it('imitates search results as useful if the answer was right, else as noisy', async () => {
     const { rows, texts, found, printed, trajectories, metrics } = await learned(
       'Cy Hill',
       withoutGraph,
@@ -86,7 +86,7 @@ describe('the policy that plays the search engine', () => {
   it.each([
     ['useful', '1960'],
     ['noisy', '1777'],
-  ])('goes by the graph where there is one, what is true first (%s)', async (kind, birth) => {
+  ])('follows the graph if there is one, with true documents first (%s)', async (kind, birth) => {
     const graph = SINGLE.metadata.graph!.map((node) => ({ ...node, answers: [birth] }));
     const { texts, found, printed } = await learned('Red River film Cy Hill', {
       ...SINGLE,
@@ -94,13 +94,13 @@ describe('the policy that plays the search engine', () => {
     });
     const isTrue = ({ text }: { text: string }): boolean => text.includes(birth);
     const ordered = [...found.filter(isTrue), ...found.filter((one) => !isTrue(one))];
-    // Real search has something else first.
+    // Real search ranks another one first.
     expect(isTrue(found[0])).toBe(false);
     expect(new Set(texts)).toEqual(new Set([printed(kind, ordered)]));
   });
 });
 
-it('noise rises from the first share to the last, late rather than soon', () => {
+it('noise rises from the first to the last share, mostly late', () => {
   const options = { startNoise: 0.2, endNoise: 0.8, noiseBase: 4 };
   expect(noiseProbability(0, 10, options)).toBe(0.2);
   // (4^0.5 - 1) / 3 = 1 / 3 of the way.
@@ -123,7 +123,7 @@ describe('ZeroSearch', () => {
       retriever: never,
     });
 
-  /** Lets the simulator write a document, and keeps what it was asked. */
+  /** The simulator writes the given document, and its prompts are recorded. */
   function letItWrite(text: string): string[] {
     const asked: string[] = [];
     letWrite('simulator', (context) => {
@@ -136,7 +136,7 @@ describe('ZeroSearch', () => {
   it.each([
     ['useful', 0],
     ['noisy', 1],
-  ])('searches with the policy that plays the search engine (%s)', async (kind, noise) => {
+  ])('searches with the simulator (%s)', async (kind, noise) => {
     const asked = letItWrite(
       formatDocuments([{ title: 'Reed', text: 'Cy Hill was born in 1960.' }]),
     );
@@ -161,7 +161,7 @@ describe('ZeroSearch', () => {
     trainer.dispose();
   });
 
-  it('tells the policy so where no document was written', async () => {
+  it('reports a failed search to the policy if no document was written', async () => {
     letItWrite('nothing of use');
     const trainer = await trainerOf({ simulator });
     const { trajectories, metrics } = await trainer.next();
@@ -173,7 +173,7 @@ describe('ZeroSearch', () => {
     trainer.dispose();
   });
 
-  it('says what is missing', async () => {
+  it('requires a simulator', async () => {
     await expect(trainerOf()).rejects.toThrow('Train one with --method zerosearch:simulator');
     const trainer = await trainerOf({ simulator: join(folder, 'nowhere') });
     await expect(trainer.next()).rejects.toThrow('nowhere');

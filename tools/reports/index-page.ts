@@ -5,8 +5,8 @@ import { matching } from '../../lib/evaluation/table.js';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { listReports, readResults, type PageInfo } from '../../lib/pages/notebook/reports.js';
-import { markup, markupHtml, type Content, type Markup } from '../../lib/report/markup.js';
-import { pageHtml, SITE_MARKS } from '../../lib/pages/page.js';
+import { markup, type Content, type Markup } from '../../lib/report/markup.js';
+import { pageHtml, withNavigation } from '../../lib/pages/page.js';
 import { layout } from '../../lib/pages/sections.js';
 import { KIND_STYLE, readStyles } from '../../lib/report/styles.js';
 import { writeFileSafely } from '../../lib/io/files.js';
@@ -80,7 +80,7 @@ async function linkPages(outDir: string, pages: readonly PageInfo[]): Promise<vo
   };
   for (const page of [...site.pages, ...site.reports]) {
     const html = readFileSync(pageFile(page), 'utf8');
-    await writeFileSafely(pageFile(page), withNavigation(html, page.name, site));
+    await writeFileSafely(pageFile(page), withNavigation(html, siteLinks(page.name, site)));
   }
 }
 
@@ -88,18 +88,13 @@ async function linkPages(outDir: string, pages: readonly PageInfo[]): Promise<vo
 type SitePage = Pick<PageInfo, 'name' | 'title'>;
 
 /**
- * Adds a navigation bar to a page of {@link pageHtml}, or replaces it.
- * @param html of the page
- * @param name of the page
+ * The links of a page's navigation bar.
  * @param site pages with links of their own, then those behind the entry "Reports"
  */
-function withNavigation(
-  html: string,
+function siteLinks(
   name: string,
   { pages, reports }: { pages: readonly SitePage[]; reports: readonly SitePage[] },
-): string {
-  const [from, to] = SITE_MARKS.map((mark) => html.indexOf(mark));
-  if (from < 0 || to < from) return html;
+): Content {
   const link = (page: SitePage): Markup => {
     const isCurrent = page.name === name && 'page';
     return markup('a', { href: `${page.name}.html`, 'aria-current': isCurrent }, page.title);
@@ -109,8 +104,7 @@ function withNavigation(
   const items = reports.map((report) => markup('li', link(report)));
   const list = reports.length > 0 && markup('details', summary, markup('ul', items));
   const [first, ...others] = pages;
-  const bar = markup('nav.site', { 'aria-label': 'Pages' }, link(first), list, others.map(link));
-  return `${html.slice(0, from + SITE_MARKS[0].length)}${markupHtml(bar)}${html.slice(to)}`;
+  return [link(first), list, others.map(link)];
 }
 
 /** The questions behind the results, from the first result that names them. */

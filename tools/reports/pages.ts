@@ -16,7 +16,7 @@ import { writeReadme } from './readme.js';
 import { join } from 'node:path';
 import { readQuestions } from '../../lib/data/flashrag.js';
 import { markup } from '../../lib/report/markup.js';
-import { provenanceSection } from '../../lib/pages/sections.js';
+import { provenanceSection, sectionMarkup } from '../../lib/pages/sections.js';
 import { SMALL_WORLD } from '../../lib/io/paths.js';
 import { REWARD_PRESETS } from '../../lib/rewards/presets.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
@@ -71,7 +71,10 @@ export async function exportTrajectories({
     `All trajectories are scored with the same rewards, whatever their policy was trained with: ${REWARD_PRESETS[TRAJECTORY_REWARDS].source} There are no advantages, since each policy answers a question once.`,
   ];
   const text = paragraphs.map((paragraph) => markup('p', paragraph));
-  const about = [markup('div', text), provenanceSection(provenance, { isOpen: true })];
+  const about = [
+    markup('div', text),
+    sectionMarkup(provenanceSection(provenance, { isOpen: true })),
+  ];
   const file = join(outDir, 'trajectories.html');
   await writeViewer(file, { title: TRAJECTORIES.title, description, about, data });
   return file;

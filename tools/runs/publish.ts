@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { greatest, mean } from 'd3-array';
 import type { Question } from '../../lib/data/question.js';
 import { answerQuestions } from '../../lib/evaluation/evaluate.js';
-import { measure } from '../../lib/evaluation/measure.js';
+import { measure } from '../../lib/evaluation/result.js';
 import {
   copySafely,
   partialPath,
@@ -27,7 +27,7 @@ import { parseTrainConfig, trainerSettings, type TrainConfig } from '../../lib/t
 import { encodeSafetensors, parseSafetensors, parseStored } from '../../lib/tensor/safetensors.js';
 import { weightFiles } from '../../lib/tensor/weight-files.js';
 import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
-import { type DevPoint } from '../../lib/experiments/running/train-runs.js';
+import type { DevPoint } from '../../lib/experiments/running/train-runs.js';
 import { readLog } from '../../lib/io/logs.js';
 import { stepFolder } from '../../lib/experiments/running/runs.js';
 import { plural } from '../../lib/text/english.js';

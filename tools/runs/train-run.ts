@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { range } from 'd3-array';
-import { withNearMisses } from '../../lib/experiments/running/near-misses.js';
+import { withNearMisses } from '../../lib/experiments/training/near-misses.js';
 import { keptSteps } from '../../lib/experiments/running/runs.js';
 import {
   countSteps,

@@ -256,6 +256,10 @@ export async function openRetriever(
   { data, index, signal }: Pick<RetrieverSettings, 'data' | 'index'> & { signal?: AbortSignal },
   { name, options }: Search,
 ): Promise<Pick<Setup, 'retriever' | 'passages'>> {
+  if (/^(exact|hnsw)$/.test(name) && options.encoder === undefined && !(await isSmallWorld(data)))
+    log(
+      'encoder: the small world’s, which compares spellings rather than meanings; name a better one with --encoder',
+    );
   if (isAddress(name)) return { retriever: await createRetriever(name, [], options), passages: [] };
   const file = passageFile(data);
   const indexed = await openIndex(name, file, { ...options, index, signal });

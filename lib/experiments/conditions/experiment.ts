@@ -4,27 +4,26 @@
  * condition is a difference in exact match between the methods, predicted before its
  * questions were drawn.
  */
-import { range } from 'd3-array';
-import { matching, type SummaryOptions } from '../../evaluation/table.js';
+import { matching, type SummaryOptions, type Fields } from '../../evaluation/table.js';
 import { shareWords } from '../../report/text.js';
 import type { PolicyRun } from '../../training/policy-runs.js';
 import {
   answerWithinLimits,
   LIMITS_TEST,
   limitMeasures,
-  limitName,
   listLimitJobs,
   listLimits,
+  readLimit,
   timePerToken,
-  type LimitedRecord,
+  type LimitedAnswer,
   type Limit,
 } from './limits.js';
-import { drawFigures } from './charts.js';
 import { BOTH_METHODS } from '../../training/methods.js';
 import { defineComputation, type Experiment } from '../experiment.js';
 import type { ResultParts } from '../../report/result.js';
 import { describeFreshTest, readFreshTest } from '../running/fresh-test.js';
 import {
+  conditionsChart,
   describeOutcome,
   describePrediction,
   isShown,
@@ -33,16 +32,19 @@ import {
   describeJudged,
   type ConditionRow,
 } from './predictions.js';
-import { mergeProvenance, requireResults, listSeeds } from '../running/records.js';
+import { mergeProvenance, requireResults, listSeeds, type Recorded } from '../running/records.js';
 import { identify } from '../running/runs.js';
 import { summarise } from '../results/summary.js';
 import { loadTiming, timing } from '../timing.js';
 import { countText } from '../../text/english.js';
+import { BENCHMARK_TITLES, ENTITY_SUBSETS, MANY } from '../../evaluation/selections.js';
+import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
+import type { Chart } from '../../report/charts/spec.js';
 
 export const conditions: Experiment = {
   name: 'conditions',
   title: 'when parallel search answers more: limits of turns, tokens and seconds',
-  computation: defineComputation<PolicyRun, LimitedRecord>({
+  computation: defineComputation<PolicyRun, Recorded<LimitedAnswer>>({
     jobs: listLimitJobs,
     work: async (run, context) => {
       const questions = await readFreshTest(LIMITS_TEST, context.world);
@@ -53,25 +55,11 @@ export const conditions: Experiment = {
   result: compareConditions,
 };
 
-/** Moves the limit from the metric's name to fields. */
-const withLimits = <Row extends { metric: string }>(
-  rows: readonly Row[],
-  limits: readonly Limit[],
-): (Row & Limit)[] => {
-  const named = new Map(limits.map((limit) => [limitName(limit), limit]));
-  return rows.map((row) => {
-    const [metric, ...name] = row.metric.split('/');
-    return { ...row, metric, ...named.get(name.join('/'))! };
-  });
-};
-
-const ENTITIES = range(2, 9).map((size) => `entities_${size}`);
-
 async function compareConditions(
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<ResultParts> {
-  const done = await requireResults<PolicyRun, LimitedRecord>(conditions, folder);
+  const done = await requireResults<PolicyRun, Recorded<LimitedAnswer>>(conditions, folder);
   const answers = done.flatMap(({ job: { input }, record }) => {
     return record.value.answers.map((answer) => ({ ...answer, ...identify(input) }));
   });
@@ -92,8 +80,8 @@ async function compareConditions(
     return measures.length > 0 ? [summarise({ answers, provenance }, settings, options)] : [];
   });
   const tidy = {
-    rows: summaries.flatMap(({ rows }) => withLimits(rows, limits)),
-    contrasts: summaries.flatMap(({ contrasts }) => withLimits(contrasts, limits)),
+    rows: summaries.flatMap(({ rows }) => rows.map(readLimit)),
+    contrasts: summaries.flatMap(({ contrasts }) => contrasts.map(readLimit)),
     provenance,
   };
   const judged = judgeConditions(tidy, readPredictions());
@@ -102,9 +90,55 @@ async function compareConditions(
     summary: `${countText(answers.length)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length} conditions.`,
     finding: describeFinding(judged),
     frames: { conditions: judged },
-    figures: drawFigures(tidy.rows, { judged, entities: ENTITIES }),
+    figures: drawFigures(tidy.rows, judged),
     card: { entities: 'compares 4', types: 'hybrid' },
     predictions: judged.map(describePrediction),
+  };
+}
+
+/** Draws curves of exact match against each limit, and {@link conditionsChart}. */
+function drawFigures(
+  rows: readonly (object & Limit)[],
+  judged: readonly ConditionRow[],
+): ResultParts['figures'] {
+  const curve = (fields: Fields, by: string, axes: { xTitle: string; panel: string }): Chart =>
+    bandChart(matching(rows, { metric: 'em', late: 'wrong', ...fields }), {
+      ...axes,
+      title: `Exact match by ${by}, with 95 % intervals`,
+      subtitle: SMALL_WORLD_NOTE,
+      x: 'at_most',
+      color: 'method',
+      interpolate: 'step-after',
+      points: true,
+    });
+  const byTurns = (cells: Fields, by: string, panel = 'subset'): Chart => {
+    const xTitle = axisTitle('Turn limit', 'search turns');
+    return curve({ limit: 'turns', ...cells }, `search turns allowed and ${by}`, { xTitle, panel });
+  };
+  const types = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
+  const benchmarks = [...Object.keys(BENCHMARK_TITLES), 'average'];
+  const inSeconds = { limit: 'seconds', benchmark: MANY, subset: 'all' };
+  return {
+    ...(judged.length > 0 && {
+      leads: conditionsChart(
+        judged,
+        'ParallelSearch’s lead in exact match over Search-R1, with 95 % intervals',
+      ),
+    }),
+    entities: byTurns({ benchmark: MANY, subset: ENTITY_SUBSETS }, 'entities compared'),
+    types: byTurns({ benchmark: 'all', subset: types }, 'question type'),
+    benchmarks: byTurns({ benchmark: benchmarks, subset: 'all' }, 'benchmark', 'benchmark'),
+    ...(matching(rows, inSeconds).length > 0 && {
+      seconds: curve(inSeconds, 'time allowed, comparisons of two to eight', {
+        xTitle: axisTitle('Time limit', 'seconds per question'),
+        panel: 'request_ms',
+      }),
+    }),
+    tokens: curve(
+      { limit: 'tokens', benchmark: ['average', MANY], subset: 'all' },
+      'tokens allowed for the whole transcript',
+      { xTitle: axisTitle('Token limit', 'per transcript'), panel: 'benchmark' },
+    ),
   };
 }
 

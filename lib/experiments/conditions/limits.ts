@@ -6,9 +6,8 @@
 import { sum } from 'd3-array';
 import type { Question } from '../../data/question.js';
 import { answerQuestions } from '../../evaluation/evaluate.js';
-import { measure } from '../../evaluation/measure.js';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
-import type { Measurement, QuestionResult } from '../../evaluation/result.js';
+import { measure, type Measurement, type QuestionResult } from '../../evaluation/result.js';
 import { CONDITIONS } from '../../io/paths.js';
 import { configHash } from '../../io/provenance.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
@@ -48,9 +47,6 @@ export interface LimitedAnswer extends Measurement {
   transcriptTokens: number;
   /** One for each limit of {@link FORCED_AFTER} that the policy exceeded. */
   forced: ForcedAnswer[];
-}
-export interface LimitedRecord {
-  answers: LimitedAnswer[];
 }
 export type LimitedResult = QuestionResult & LimitedAnswer;
 
@@ -220,17 +216,21 @@ export function emWithin(answer: LimitedAnswer, limit: Limit, msPerToken?: numbe
   return answer.forced.find(({ turns }) => turns === limit.at_most)?.em ?? 0;
 }
 
-/** The name of a limit's metric, which {@link withLimits} takes apart. */
-export const limitName = ({ limit, at_most, request_ms = 0, late }: Limit): string =>
-  [limit, at_most, request_ms, late].join('/');
+/** The name of a metric under a limit, which {@link readLimit} takes apart. */
+const limitName = (metric: string, limit: Limit): string => `${metric}/${JSON.stringify(limit)}`;
+
+/** Moves the limit from the metric's name to fields. */
+export function readLimit<Row extends { metric: string }>(row: Row): Row & Limit {
+  const [metric, limit] = row.metric.split('/');
+  return { ...row, metric, ...(JSON.parse(limit) as Limit) };
+}
 
 /** Measures exact match under each limit, and model calls under limits on turns. */
 export function limitMeasures(limits: readonly Limit[], msPerToken: number | null): Measure[] {
   const calls = mainMeasure('model_calls');
   return limits.flatMap((limit): Measure[] => {
-    const name = limitName(limit);
     const em: Measure = {
-      metric: `em/${name}`,
+      metric: limitName('em', limit),
       numerator: (answer) => emWithin(answer as LimitedResult, limit, msPerToken ?? undefined),
     };
     if (limit.limit !== 'turns' || limit.late !== LATE) return [em];
@@ -238,7 +238,7 @@ export function limitMeasures(limits: readonly Limit[], msPerToken: number | nul
     return [
       em,
       {
-        metric: `model_calls/${name}`,
+        metric: limitName('model_calls', limit),
         numerator: (answer) => Math.min(most, calls.numerator(answer)),
         byRatio: true,
       },

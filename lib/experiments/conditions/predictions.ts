@@ -10,10 +10,13 @@ import { MANY } from '../../evaluation/selections.js';
 import { findFigure, matching, type Figures, type SummaryOptions } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
 import type { Prediction } from '../../report/result.js';
-import { pointsIntervalText, pointsText } from '../../report/text.js';
+import { pointsIntervalText, pointsText, figureText } from '../../report/text.js';
 import { formatList } from '../../text/english.js';
 import { BOTH_METHODS } from '../../training/methods.js';
 import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
+import { axisTitle } from '../../report/charts/chart.js';
+import { createChart, type Chart } from '../../report/charts/spec.js';
+import { STYLES } from '../../report/charts/series.js';
 
 const PREDICTIONS = join(CONDITIONS, 'predictions.json');
 
@@ -146,3 +149,72 @@ export const describeJudged = (
     })
     .filter(Boolean)
     .join(' ');
+
+/** A row for each condition: the difference with its interval, and the prediction. */
+export function conditionsChart(judged: readonly ConditionRow[], title: string): Chart {
+  const values = judged.map(({ condition, value, low, high, predicted, expected, found }) => {
+    const [difference, from, to, before] = [value, low, high, predicted].map((x) => 100 * x);
+    // The chart's title has the rest.
+    const label = condition.replace(/evidence found, |^Half of the information, /, '');
+    return { label, condition, difference, from, to, predicted: before, expected, found };
+  });
+  const labels = { labelLimit: 300, maxExtent: 400 };
+  const y = { field: 'label', type: 'nominal', sort: null, title: 'Condition', axis: labels };
+  const x = { type: 'quantitative', title: axisTitle('Lead', 'points'), axis: { tickCount: 6 } };
+  const domain = ['difference', 'predicted'];
+  const legend = {
+    orient: 'top',
+    labelExpr: "datum.label === 'predicted' ? 'Predicted' : 'Found'",
+  };
+  const channel = (...range: string[]) => ({
+    field: 'which',
+    type: 'nominal',
+    title: null,
+    legend,
+    scale: { domain, range },
+  });
+  const found = STYLES[0].color;
+  const predicted = STYLES[2].color;
+  const numbers = ['difference', 'from', 'to', 'predicted'];
+  const tooltip = [
+    { field: 'condition' },
+    ...numbers.map((field) => ({ field, type: 'quantitative', format: '.1f' })),
+    { field: 'found' },
+  ];
+  const spoken = values.map(
+    ({ condition, difference, predicted }) =>
+      `${condition}: ${figureText(difference, 1)} (predicted ${figureText(predicted, 1)})`,
+  );
+  return createChart({
+    title,
+    subtitle: 'Predicted before the questions were drawn (small world)',
+    alt: `${spoken.join('; ')} points.`,
+    spec: {
+      data: { values },
+      width: 290,
+      height: { step: 20 },
+      layer: [
+        {
+          mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
+          encoding: { x: { ...x, datum: 0 } },
+        },
+        {
+          mark: { type: 'rule', strokeWidth: 2, color: found },
+          encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' } },
+        },
+        {
+          transform: [{ fold: domain, as: ['which', 'lead'] }],
+          mark: { type: 'point', size: 65, opacity: 1, strokeWidth: 1.5 },
+          encoding: {
+            y,
+            x: { ...x, field: 'lead' },
+            stroke: channel(found, predicted),
+            fill: channel(found, 'transparent'),
+            shape: channel('circle', 'diamond'),
+            tooltip,
+          },
+        },
+      ],
+    },
+  });
+}

@@ -23,7 +23,7 @@ import { normalizeAnswer } from '../../text/answer-match.js';
 import { METHODS } from '../../training/methods.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { answerInBatches, mergeAnswers, type Answers } from '../running/answers.js';
-import { timeAnswers, type Contestant, type TimedAnswers } from '../timing.js';
+import { timeAnswers, type Contestant, type TimedAnswer } from '../timing.js';
 import {
   adapterPath,
   answeringAdapter,
@@ -47,6 +47,7 @@ import {
   type RealWorld,
 } from './settings.js';
 import { makeInitialModel } from './train.js';
+import type { Recorded } from '../running/records.js';
 
 /** Seconds per answer, in a batch with two processes and alone; for estimates only. */
 export const ROUGH_SECONDS = { batched: 5, alone: 8 };
@@ -160,7 +161,7 @@ export const answeringJob = async (run: RealRun): Promise<Job<RealRun>> => ({
 export async function timeRuns(
   runs: readonly RealRun[],
   { onFraction }: WorkContext,
-): Promise<TimedAnswers> {
+): Promise<Recorded<TimedAnswer>> {
   const { retriever, ...splits } = await openWorld();
   const contestants: Contestant[] = [];
   for (const run of runs) {

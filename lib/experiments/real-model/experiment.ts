@@ -13,9 +13,15 @@ import { countText } from '../../text/english.js';
 import { defineComputation, type Experiment } from '../experiment.js';
 import type { Answered } from '../results/summary.js';
 import type { Answers } from '../running/answers.js';
-import { findResults, mergeProvenance, readRows, requireResults } from '../running/records.js';
+import {
+  findResults,
+  mergeProvenance,
+  readRows,
+  requireResults,
+  type Recorded,
+} from '../running/records.js';
 import type { DevPoint } from '../running/train-runs.js';
-import type { TimedAnswers } from '../timing.js';
+import type { TimedAnswer } from '../timing.js';
 import {
   answerAll,
   answeringJob,
@@ -69,7 +75,7 @@ export const realModel: Experiment = {
 export const realModelTiming: Experiment = {
   name: 'real-model-timing',
   title: 'seconds per real question, methods alternating',
-  computation: defineComputation<readonly RealRun[], TimedAnswers>({
+  computation: defineComputation<readonly RealRun[], Recorded<TimedAnswer>>({
     missing: missingInputs,
     processes: 1,
     threads: 2,
@@ -134,7 +140,7 @@ async function readFirst(folder?: string): Promise<FirstRead> {
   const answers = done.flatMap(({ record: { value } }) =>
     value.measurements.map((one) => ({ ...readAnswer(value.run, one), topK: value.run.topK })),
   );
-  const timed = await findResults<unknown, TimedAnswers>(realModelTiming, folder);
+  const timed = await findResults<unknown, Recorded<TimedAnswer>>(realModelTiming, folder);
   return {
     answers: answers.filter(({ topK }) => topK === undefined),
     byTopK: answers.filter(({ topK }) => topK !== undefined),

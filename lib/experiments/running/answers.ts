@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { group } from 'd3-array';
 import { answerQuestions, evaluatePolicy, createBatches } from '../../evaluation/evaluate.js';
-import { type Question, evaluatedQuestions, graphQuestionType } from '../../data/question.js';
+import { evaluatedQuestions, graphQuestionType, type Question } from '../../data/question.js';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { configHash, contentHash } from '../../io/provenance.js';

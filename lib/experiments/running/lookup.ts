@@ -5,12 +5,12 @@
  */
 import { group } from 'd3-array';
 import {
+  chainTo,
+  finalNodes,
   type Operation,
   type Passage,
   type Question,
   type SubQuestion,
-  chainTo,
-  finalNodes,
 } from '../../data/question.js';
 import type { Policy } from '../../policy/policy.js';
 import { parseBlocks, parseInformation, formatBlock, formatSearch } from '../../text/tags.js';

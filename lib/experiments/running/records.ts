@@ -1,7 +1,8 @@
 /** The records of jobs: where they are stored, and how experiments read them. */
 import { sum } from 'd3-array';
+import type { Measurement } from '../../evaluation/result.js';
 import { packagePath } from '../../io/paths.js';
-import { type Provenance, configHash } from '../../io/provenance.js';
+import { configHash, type Provenance } from '../../io/provenance.js';
 import { recordStore, type ResultRecord } from '../../io/records.js';
 import { readDraw } from '../../retrieval/small-world.js';
 import type { PolicyRun } from '../../training/policy-runs.js';
@@ -74,6 +75,11 @@ export async function requireResults<Input, Value>(
       `Expected results of ${experiment.name}, but ${missing} has not been computed with these weights and data. Run "npx parallelsearch experiment ${experiment.name}".`,
     );
   return records.map(({ done }) => done as Done<Input, Value>);
+}
+
+/** What most jobs record. */
+export interface Recorded<Answer = Measurement> {
+  answers: Answer[];
 }
 
 /** The rows of a record. Early records call the seed of the initial model `warmUp`. */

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { mean, median, sum } from 'd3-array';
-import { trainInProcess, type TrainInProcessOptions, runConcurrently } from '../../io/processes.js';
+import { trainInProcess, runConcurrently, type TrainInProcessOptions } from '../../io/processes.js';
 import { readLog } from '../../io/logs.js';
 import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../../io/paths.js';

@@ -1,29 +1,105 @@
 /** Fresh tests of trainings: the policies of runs, after so many steps, answer once. */
 import { join } from 'node:path';
 import type { QuestionResult } from '../../evaluation/result.js';
-import {
-  type MethodPair,
-  type SummaryOptions,
-  type TidyContrast,
-  type TidyRow,
-} from '../../evaluation/table.js';
+import type { MethodPair, SummaryOptions, TidyContrast, TidyRow } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
-import { runName, type PolicyRun } from '../../training/policy-runs.js';
-import { BOTH_METHODS } from '../../training/methods.js';
-import { defineComputation, type Experiment } from '../experiment.js';
 import {
-  answerFreshTest,
-  listStageJobs,
-  stageMeasures,
-  stageName,
-  type FreshTest,
-  type Stage,
-  type StageRecord,
-} from '../running/fresh-test.js';
-import { findResults, type Done } from '../running/records.js';
-import { identify, instructRuns } from '../running/runs.js';
-import { summarise } from '../results/summary.js';
+  runName,
+  isTrained,
+  RESERVE_PER_TURN,
+  rolloutForRun,
+  trainConfigForRun,
+  weightFolders,
+  type PolicyRun,
+} from '../../training/policy-runs.js';
+import { BOTH_METHODS } from '../../training/methods.js';
+import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import { freshTestHash, readFreshTest, type FreshTest } from '../running/fresh-test.js';
+import { findResults, type Done, type Recorded } from '../running/records.js';
+import { identify, instructRuns, stepFolder } from '../running/runs.js';
+import { splitNames, summarise } from '../results/summary.js';
 import { planTraining } from '../running/train-runs.js';
+import { evaluatePolicy } from '../../evaluation/evaluate.js';
+import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
+import { configHash, contentHash } from '../../io/provenance.js';
+import { committedWeights, type PolicyFolders } from '../../policy/folders/folder-settings.js';
+import { loadLocalPolicy } from '../../policy/folders/model-folder.js';
+import type { RolloutConfig } from '../../rollout/options.js';
+import { gaveUp } from '../../rewards/sub-questions.js';
+import { trainerSettings } from '../../training/config.js';
+import { dataHash, evaluationBatchSize } from '../running/answers.js';
+import { NEAR_MISSES, withNearMisses } from './near-misses.js';
+
+/** A run after so many RL steps. */
+export interface Stage {
+  run: PolicyRun;
+  step: number;
+  /** Passages per query. Default: the run's. */
+  topK?: number;
+}
+/** A file name, such as `instruct-2-parallelsearch-seed1-step200`. */
+export const stageName = ({ run, step, topK }: Stage): string =>
+  `${runName(run)}-step${step}${topK ? `-top${topK}` : ''}`;
+
+const stageRollout = ({ run, topK }: Stage): RolloutConfig => ({
+  ...rolloutForRun(run),
+  ...(topK && { topK, reservePerTurn: RESERVE_PER_TURN }),
+});
+
+/** Folders of the model, and of the adapter at this step; at the last, the best one. */
+function stageFolders({ run, step }: Stage): PolicyFolders {
+  const { model, adapter } = weightFolders(run);
+  if (step === 0 || adapter === undefined) return { model };
+  const { steps } = trainerSettings(trainConfigForRun(run));
+  return { model, adapter: step < steps ? join(adapter, stepFolder(step)) : adapter };
+}
+
+/** Answers a fresh test with a run's policy after so many steps. */
+async function answerFreshTest(
+  test: TrainingTestSpec,
+  stage: Stage,
+  { world, backend, onFraction }: WorkContext,
+): Promise<Recorded> {
+  const { model, adapter } = stageFolders(stage);
+  const policy = await loadLocalPolicy(model, { adapter });
+  const questions = await readFreshTest(test, world);
+  const { retriever } = test.nearMisses ? withNearMisses(world) : world;
+  const answers = await evaluatePolicy(policy, retriever, questions, {
+    rollout: stageRollout(stage),
+    batchSize: evaluationBatchSize(backend),
+    onBatch: (done) => onFraction(done / questions.length),
+  });
+  policy.dispose();
+  return { answers };
+}
+
+/** For the test on one core, for estimates only. */
+const ROUGH_SECONDS = 60;
+
+/** Jobs of the stages whose runs are trained. */
+async function listStageJobs(test: TrainingTestSpec): Promise<Job<Stage>[]> {
+  const draw = await freshTestHash(test);
+  const data = await dataHash();
+  const jobs = listStages(test)
+    .filter(({ run }) => isTrained(run))
+    .map(async (input) => {
+      const weights = await contentHash(committedWeights(stageFolders(input)));
+      const nearMisses = test.nearMisses && { nearMisses: NEAR_MISSES };
+      const hash = configHash({ rollout: stageRollout(input), weights, data, draw, ...nearMisses });
+      return { key: `${test.name}/${stageName(input)}`, hash, input, seconds: ROUGH_SECONDS };
+    });
+  return Promise.all(jobs);
+}
+
+/** Metrics that are also shown for single trainings. */
+export const STAGE_METRICS = ['evidence_seen', 'em', 'model_calls'] as const;
+
+/** Measures for answers of runs with the same limit on search turns. */
+const stageMeasures = (maxSearchTurns: number): Measure[] => [
+  ...STAGE_METRICS.map(mainMeasure),
+  mainMeasure('decomposition_ratio'),
+  { metric: 'gave_up', numerator: (answer) => Number(gaveUp({ ...answer, maxSearchTurns })) },
+];
 
 /** How policies were trained: fields of rows. */
 export interface Training {
@@ -32,15 +108,19 @@ export interface Training {
   step: number;
   /** Passages per query, if they are compared. */
   k?: number;
+  /** The name of the test. */
+  test: string;
 }
 
 /** Stages whose methods are compared with each other. */
-export interface StageGroup extends Training {
+export interface StageGroup extends Omit<Training, 'k' | 'test'> {
   stages: readonly Stage[];
 }
 
 interface TrainingTestSpec extends FreshTest {
   title: string;
+  /** Whether near misses are added to the passages. */
+  nearMisses?: boolean;
   groups: () => readonly StageGroup[];
   /** Default: ParallelSearch with Search-R1. */
   pairs?: readonly MethodPair[];
@@ -52,9 +132,6 @@ export interface TrainingTest extends TrainingTestSpec {
   /** Trains the missing runs, then answers the test. */
   experiment: Experiment;
 }
-
-/** For the test on one core, for estimates only. */
-const ROUGH_SECONDS = 60;
 
 const K = ', k = ';
 /** Numbers of passages are compared like methods, under names that contain both. */
@@ -79,32 +156,34 @@ export const listTestRuns = (test: Pick<TrainingTest, 'groups'>): PolicyRun[] =>
 /** @param spec.folder in {@link CONDITIONS} */
 export function trainingTest(spec: TrainingTestSpec): TrainingTest {
   const test = { ...spec, folder: join(CONDITIONS, spec.folder) };
-  const computation = defineComputation<Stage, StageRecord>({
+  const computation = defineComputation<Stage, Recorded>({
     // Estimated from runs with twice the steps, but without the time of dev answers.
     prepare: planTraining(() => listTestRuns(test), instructRuns),
-    jobs: () => listStageJobs(test, listStages(test), ROUGH_SECONDS),
+    jobs: () => listStageJobs(test),
     work: (stage, context) => answerFreshTest(test, stage, context),
   });
   return { ...test, experiment: { name: test.name, title: test.title, computation } };
 }
 
 export interface TrainingTestResults {
+  test: TrainingTest;
   /** A row per figure and training, and per difference between methods. */
   rows: (TidyRow & Training)[];
   contrasts: (TidyContrast & Training)[];
   /** Answers with the method's name in rows. */
   answered: (Stage & { method: string; answers: QuestionResult[] })[];
-  done: Done<Stage, StageRecord>[];
+  done: Done<Stage, Recorded>[];
 }
 
 /** Null before all runs are trained and have answered. */
 export async function loadTrainingTest(
-  { experiment, groups, pairs = [BOTH_METHODS], nameMethod = ({ method }) => method }: TrainingTest,
+  test: TrainingTest,
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<TrainingTestResults | null> {
-  const done = await findResults<Stage, StageRecord>(experiment, folder);
-  const stages = listStages({ groups });
+  const { pairs = [BOTH_METHODS], nameMethod = ({ method }) => method } = test;
+  const done = await findResults<Stage, Recorded>(test.experiment, folder);
+  const stages = listStages(test);
   if (!done) return null;
   const answered = done.map(({ job: { input }, record }) => {
     const method = nameMethod(input.run);
@@ -114,21 +193,20 @@ export async function loadTrainingTest(
   });
   const answersOf = new Map(answered.map((stage) => [stageName(stage), stage.answers]));
   if (!stages.every((stage) => answersOf.has(stageName(stage)))) return null;
-  const measures = stageMeasures(stages.map(({ run }) => run));
+  const measures = stageMeasures(rolloutForRun(stages[0].run).maxSearchTurns);
   const settings = { measures, pairs, weightsId: (name: string) => readVariant(name).method };
-  const tables = groups().map(({ training, step, stages: compared }) => {
+  const tables = test.groups().map(({ training, step, stages: compared }) => {
+    const fields = { training, step, test: test.name };
     const answers = compared.flatMap((stage) => answersOf.get(stageName(stage))!);
-    const { rows, contrasts } = summarise({ answers, provenance: {} }, settings, options);
+    const tidy = summarise({ answers, provenance: {} }, settings, options);
+    const { rows, contrasts } = splitNames(tidy, readVariant);
     return {
-      rows: rows.map((row) => ({ ...row, ...readVariant(row.method), training, step })),
-      contrasts: contrasts.map((row) => {
-        const { method: against, k: against_k } = readVariant(row.against);
-        const sides = { ...readVariant(row.method), against, ...(against_k && { against_k }) };
-        return { ...row, ...sides, training, step };
-      }),
+      rows: rows.map((row) => ({ ...row, ...fields })),
+      contrasts: contrasts.map((row) => ({ ...row, ...fields })),
     };
   });
   return {
+    test,
     rows: tables.flatMap(({ rows }) => rows),
     contrasts: tables.flatMap(({ contrasts }) => contrasts),
     answered,

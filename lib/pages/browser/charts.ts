@@ -1,7 +1,8 @@
 /** Makes the charts of a page interactive. */
 import embed, { type Result, type VisualizationSpec } from 'vega-embed';
 import { h } from './dom.js';
-import { narrowed, type ChartSpec } from '../../report/charts/narrow.js';
+import { narrowed } from '../../report/charts/narrow.js';
+import type { DrawnSpec } from '../../report/charts/spec.js';
 
 export type Spec = VisualizationSpec & { title?: { text?: string } };
 
@@ -42,7 +43,7 @@ async function drawChart(
     if (tries > 0) room -= drawing.scrollWidth - drawing.clientWidth + 4;
     ({ view } = await embed(
       live,
-      narrowed(drawn as ChartSpec, room, drawing.clientWidth) as VisualizationSpec,
+      narrowed(drawn as DrawnSpec, room, drawing.clientWidth) as VisualizationSpec,
       options,
     ));
   }

@@ -74,6 +74,10 @@ export function table(
   );
 }
 
+/** Makes wide content scroll, also by keyboard. */
+export const scrollable = (label: string, content: Node): HTMLElement =>
+  h('div.scroll', { role: 'group', 'aria-label': label, tabindex: 0 }, content);
+
 export function select(name: string, options: readonly (readonly [value: string, text: string])[]) {
   return h(
     'select',

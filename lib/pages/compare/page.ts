@@ -15,8 +15,9 @@ import type { Trajectory } from '../../rollout/trajectory.js';
 import { formatList } from '../../text/english.js';
 import { exactMatch } from '../../text/answer-match.js';
 import { curveCharts, type CurvesChart } from '../run/curves.js';
-import { sectionMarkup, sectionsPage } from '../run/frame.js';
+import { sectionsPage } from '../run/frame.js';
 import { rolloutFacts } from '../run/rollouts.js';
+import { sectionMarkup } from '../sections.js';
 import {
   METRICS,
   answerFigures,

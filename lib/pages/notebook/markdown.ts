@@ -2,8 +2,7 @@
 import MarkdownIt from 'markdown-it';
 import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
 import type { Heading } from '../sections.js';
-import { joinLines } from '../../notebook/nbformat.js';
-import { MIME, type MimeBundle } from '../../report/display.js';
+import { joinLines, MIME, type MimeBundle } from '../../notebook/nbformat.js';
 
 /** MIME types of pictures, best first. */
 export const PICTURES = [

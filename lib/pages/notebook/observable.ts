@@ -5,9 +5,15 @@
  * only shown.
  */
 import { markup, markupHtml, trustedHtml, type Content } from '../../report/markup.js';
-import { joinLines, type Cell, type CellOutput, type Notebook } from '../../notebook/nbformat.js';
+import {
+  joinLines,
+  MIME,
+  type Cell,
+  type CellOutput,
+  type MimeBundle,
+  type Notebook,
+} from '../../notebook/nbformat.js';
 import type { VegaLiteSpec } from '../../report/charts/spec.js';
-import { MIME, type MimeBundle } from '../../report/display.js';
 
 type ObservableType = 'text/markdown' | 'text/html' | 'module';
 interface ObservableCell {

@@ -4,20 +4,22 @@ import { z } from 'zod';
 import { describeFaults, printExactJson } from '../../io/json.js';
 import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
 import { bundleScript, pageHtml } from '../page.js';
-import { CITATION, citationSection, layout, PROVENANCE, provenanceSection } from '../sections.js';
+import { citationSection, layout, provenanceSection, sectionMarkup } from '../sections.js';
 import { TRANSCRIPT_STYLE } from '../../report/styles.js';
 import type { TableCells } from '../../report/table-formats.js';
 import {
   codeCells,
+  findVegaLite,
   isJsonMime,
   joinLines,
+  MIME,
   type Cell,
   type CellOutput,
   type CodeCell,
+  type MimeBundle,
   type Notebook,
 } from '../../notebook/nbformat.js';
 import { valuesUnder, wrapSpec, type VegaLiteSpec } from '../../report/charts/spec.js';
-import { MIME, type MimeBundle } from '../../report/display.js';
 import { isPlainHtml, isPlainSvg } from './plain.js';
 import { createMarkdown, picture, PICTURES, type MarkdownRenderer } from './markdown.js';
 import { chartFigure, tableFigure, vegaDrawing } from '../figures.js';
@@ -38,10 +40,14 @@ interface Rendering {
   numCharts: number;
   /** Whether the section has had a chart; its tables are then folded. */
   hasChart: boolean;
-  /** @throws ChartError for a chart that would block the page, or be empty in it */
-  checkChart: (spec: VegaLiteSpec) => void;
-  /** Static pictures of charts that could start work in the reader's browser. */
-  stills: ReadonlyMap<MimeBundle, string | Error>;
+  /** The charts of the notebook, or why one is not shown. */
+  charts: ReadonlyMap<MimeBundle, PreparedChart | Error>;
+}
+
+interface PreparedChart {
+  spec: VegaLiteSpec;
+  /** Static, if the chart could start work in the reader's browser. */
+  still?: string;
 }
 
 /** Tag of a section's first cell that makes the page fold the section. */
@@ -60,8 +66,7 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
     markdown: createMarkdown(),
     numCharts: 0,
     hasChart: false,
-    checkChart: hasCharts(notebook) ? await chartChecker() : () => undefined,
-    stills: await drawStills(notebook),
+    charts: await prepareCharts(notebook),
   };
   const opening = findOpening(notebook);
   const about = opening && (opening.data[MIME.about] as About);
@@ -76,13 +81,17 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   const content = sections.replace('</h1>', () => `</h1>${header}`);
   const { headings } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
+  const provenance = about
+    ? [provenanceSection(about.provenance, { intro: setupText(about) })]
+    : [];
+  const citation = citationSection(title, about?.provenance.commit);
   const main = [
     trustedHtml(content),
-    about && provenanceSection(about.provenance, { intro: setupText(about) }),
+    provenance.map(sectionMarkup),
     setup.map((cell) => codeCellMarkup(cell, rendering)),
-    citationSection(title, about?.provenance.commit),
+    sectionMarkup(citation),
   ];
-  const body = layout([...headings, ...(about ? [PROVENANCE] : []), CITATION], main);
+  const body = layout([...headings, ...provenance, citation], main);
   const scripts = [await browserScript('report')];
   const laterScript = rendering.numCharts > 0 ? await browserScript('report-charts') : '';
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
@@ -91,48 +100,44 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   return { title, description, html };
 }
 
-const hasCharts = (notebook: Notebook): boolean =>
-  codeCells(notebook).some(({ outputs }) =>
-    outputs.some((output) => 'data' in output && findVegaLite(output.data) !== undefined),
-  );
+/** Lays every chart out once, as the page will. */
+async function prepareCharts(notebook: Notebook): Promise<Rendering['charts']> {
+  const charts = new Map<MimeBundle, PreparedChart | Error>();
+  for (const output of codeCells(notebook).flatMap(({ outputs }) => outputs)) {
+    const mime = 'data' in output && findVegaLite(output.data);
+    if (!mime) continue;
+    const chart = prepareChart(output.data[mime]).catch((error: unknown) => error as Error);
+    charts.set(output.data, await chart);
+  }
+  return charts;
+}
 
-/** Lays charts out once, as the page will. */
-async function chartChecker(): Promise<Rendering['checkChart']> {
+/** @throws ChartError for a chart that would block the page, or be empty in it */
+async function prepareChart(given: unknown): Promise<PreparedChart> {
+  const spec = readSpec(given);
   const layOut = await loadVega();
-  return (spec) => {
-    try {
-      layOut(wrapSpec(spec)).view.finalize();
-    } catch (error) {
-      if (error instanceof ChartError) throw error; // the page itself names other faults
-    }
-  };
+  if (isInteractive(spec)) {
+    const { view } = layOut(wrapSpec(spec));
+    const still = await view.toSVG();
+    view.finalize();
+    return { spec, still };
+  }
+  try {
+    layOut(wrapSpec(spec)).view.finalize();
+  } catch (error) {
+    if (error instanceof ChartError) throw error; // the page itself names other faults
+  }
+  return { spec };
 }
 
 /** Whether a chart responds to events, which could start any work at any time. */
-function isInteractive(spec: unknown): boolean {
+function isInteractive(spec: VegaLiteSpec): boolean {
   const changing = (valuesUnder('params', spec).flat() as object[]).filter(
     (param) => 'bind' in param || 'select' in param,
   );
   return [changing, valuesUnder('selection', spec), valuesUnder('signals', spec)].some(
     ({ length }) => length > 0,
   );
-}
-
-async function drawStills(notebook: Notebook): Promise<Rendering['stills']> {
-  const stills = new Map<MimeBundle, string | Error>();
-  for (const output of codeCells(notebook).flatMap(({ outputs }) => outputs)) {
-    const mime = 'data' in output ? findVegaLite(output.data) : undefined;
-    if (!('data' in output) || !mime || !isInteractive(output.data[mime])) continue;
-    const layOut = await loadVega();
-    try {
-      const { view } = layOut(wrapSpec(readSpec(output.data[mime])));
-      stills.set(output.data, await view.toSVG());
-      view.finalize();
-    } catch (error) {
-      stills.set(output.data, error as Error);
-    }
-  }
-  return stills;
 }
 
 /** Drops options for Vega-Embed, which could change the chart after its check. */
@@ -270,12 +275,10 @@ function bundleMarkup(data: MimeBundle, name: string, rendering: Rendering): Con
 function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Content {
   const text = (mime: string): string | undefined =>
     mime in data ? joinLines(data[mime] as string | string[]) : undefined;
-  const vegaLite = findVegaLite(data);
-  if (vegaLite) {
-    const spec = readSpec(data[vegaLite]);
-    rendering.checkChart(spec);
-    const still = rendering.stills.get(data);
-    if (still instanceof Error) throw still;
+  const chart = rendering.charts.get(data);
+  if (chart instanceof Error) throw chart;
+  if (chart) {
+    const { spec, still } = chart;
     const svg = still ?? text(MIME.svg) ?? '';
     const id = `chart-${rendering.numCharts + 1}`;
     // A foreign picture may contain anything, even a redirect of the page.
@@ -314,11 +317,6 @@ function drawsElsewhere(html: string): boolean {
   if (fixed === withoutStyles || SHOWN.test(fixed)) return false;
   return fixed.replace(/<[^<>]*>/g, '').trim() === '';
 }
-
-/** Vega-Lite of any version. */
-const VEGA_LITE = /^application\/vnd\.vegalite\.v\d+(\.\d+)*\+json$/;
-const findVegaLite = (data: MimeBundle): string | undefined =>
-  Object.keys(data).find((mime) => VEGA_LITE.test(mime));
 
 const specSchema = z.record(z.string(), z.unknown());
 const cellsSchema: z.ZodType<TableCells> = z.object({

@@ -5,7 +5,7 @@ import { markup, type Content } from '../../report/markup.js';
 import { bundleScript, packedElement, pageHtml } from '../page.js';
 import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../report/styles.js';
 import { writeFileSafely } from '../../io/files.js';
-import { citationSection, layout } from '../sections.js';
+import { citationSection, layout, sectionMarkup } from '../sections.js';
 import { readPlayground, type CustomParts } from './contents.js';
 import { WORKER_FILE } from './setup.js';
 
@@ -90,7 +90,7 @@ export async function exportPlayground({
     markup('p', texts.usage),
     markup('h2', 'What runs here'),
     [texts.models, ...DETAILS].filter(Boolean).map((text) => markup('p', text)),
-    citationSection(texts.title),
+    sectionMarkup(citationSection(texts.title)),
   ];
   const packed = [...files].map(([name, content]) => packedElement(name, content));
   const body = [layout([], main), packed];

@@ -2,18 +2,7 @@
 import { markup, type Content, type Markup } from '../../report/markup.js';
 import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../report/styles.js';
 import { bundleScript, pageHtml, type Page } from '../page.js';
-import { layout } from '../sections.js';
-
-export interface Section {
-  id: string;
-  text: string;
-  content: Content;
-}
-
-export const sectionMarkup = ({ id, text, content }: Section): Content => [
-  markup('h2', { id }, text),
-  content,
-];
+import { layout, type Heading } from '../sections.js';
 
 /**
  * Renders a page of sections.
@@ -27,15 +16,14 @@ export async function sectionsPage({
   isLive = false,
   ...page
 }: Pick<Page, 'title' | 'description'> & {
-  headings: readonly Pick<Section, 'id' | 'text'>[];
+  headings: readonly Heading[];
   main: Content;
   isLive?: boolean;
 }): Promise<string> {
-  const contents = headings.map(({ id, text }) => ({ id, text, level: 2 }));
   return pageHtml({
     ...page,
     title,
-    body: layout(contents, [markup('h1', title), isLive && liveControls(), main]),
+    body: layout(headings, [markup('h1', title), isLive && liveControls(), main]),
     styles: KIND_STYLE + SEGMENT_STYLE + readStyles('page.css', import.meta.url),
     laterScript: await bundleScript(new URL('./browser/main.js', import.meta.url)),
     ...(isLive && { policy: { 'connect-src': "'self'" } }), // only to its own server

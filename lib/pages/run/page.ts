@@ -5,14 +5,14 @@ import { markup, type Content, type Markup } from '../../report/markup.js';
 import { writeFileSafely } from '../../io/files.js';
 import { configDifferences, trainerSettings, type TrainConfig } from '../../training/config.js';
 import { tableFigure } from '../figures.js';
-import { CITATION, citationSection, PROVENANCE, provenanceSection } from '../sections.js';
+import { citationSection, provenanceSection, sectionMarkup } from '../sections.js';
 import { figureText } from '../../report/text.js';
 import { metricInfo, valueTitle } from '../../report/titles.js';
 import { parseModelName } from '../../training/models.js';
 import { resolveGuards, isAlarming, type Guard } from '../../training/guards.js';
 import type { RunDescription } from '../../training/run.js';
 import { curveCharts, type Curve, type CurvesChart } from './curves.js';
-import { liveMarkup, sectionMarkup, sectionsPage } from './frame.js';
+import { liveMarkup, sectionsPage } from './frame.js';
 import { rolloutSlider } from './rollouts.js';
 import { readRun, type RunState, type StepMetrics } from './folder.js';
 import {
@@ -24,7 +24,7 @@ import {
   type Reference,
 } from './reference.js';
 
-const CONFIGURATION = { id: 'configuration', text: 'Configuration' } as const;
+/** The sections that change during training. */
 const SECTIONS = [
   { id: 'curves', text: 'Curves' },
   { id: 'guards', text: 'Guards' },
@@ -50,16 +50,13 @@ export async function runPageHtml(
   const { method, model, seed } = run.config;
   const on = run.data ? ` on ${path.basename(run.data)}` : '';
   const title = `Training: ${valueTitle('method', method)} from ${path.basename(model)}${on}, seed ${seed}`;
-  const main = [
-    sectionMarkup({ ...CONFIGURATION, content: configuration(run) }),
-    await runContent(run, state, live),
-    provenanceSection(run.provenance),
-    citationSection(title, run.provenance.commit),
-  ];
+  const first = { id: 'configuration', text: 'Configuration', content: configuration(run) };
+  const last = [provenanceSection(run.provenance), citationSection(title, run.provenance.commit)];
+  const main = [sectionMarkup(first), await runContent(run, state, live), last.map(sectionMarkup)];
   return sectionsPage({
     title,
     description: 'Configuration, curves, guards and rollouts of a training run.',
-    headings: [CONFIGURATION, ...SECTIONS, PROVENANCE, CITATION],
+    headings: [first, ...SECTIONS, ...last],
     main,
     isLive: live.isLive,
   });

@@ -1,6 +1,6 @@
 /** Serves the pages of a folder of runs, to this machine only. */
 import type { LocalServer } from '../../io/local-server.js';
-import { SITE_MARKS } from '../page.js';
+import { withNavigation } from '../page.js';
 import { markup, markupHtml } from '../../report/markup.js';
 import { compareHtml, readComparison } from '../compare/page.js';
 import { readDescription, readRun } from '../run/folder.js';
@@ -9,11 +9,8 @@ import { contentRoute, rolloutsRoute, servePages } from '../run/server.js';
 import { findRuns, runsContent, runsPageHtml, runsVersion } from './page.js';
 
 /** Adds a link to the page of all runs. */
-function withNavigation(html: string): string {
-  const link = markup('a', { href: './' }, 'All runs');
-  const bar = markupHtml(markup('nav.site', { 'aria-label': 'Pages' }, link));
-  return html.replace(SITE_MARKS[0], `${SITE_MARKS[0]}${bar}`);
-}
+const withLink = (html: string): string =>
+  withNavigation(html, markup('a', { href: './' }, 'All runs'));
 
 /**
  * Starts listening on a port (0: a free one). Runs that start later are shown, too.
@@ -42,7 +39,7 @@ export async function startRunsServer(root: string, port = 0): Promise<LocalServ
       const description = run && (await readDescription(run.folder));
       if (!run || !description) return undefined;
       const live = { isLive: true, query: run.requests };
-      return withNavigation(await runPageHtml(description, await readRun(run.folder), live));
+      return withLink(await runPageHtml(description, await readRun(run.folder), live));
     },
     '/rollouts': async (query) => {
       const run = find(query);
@@ -56,7 +53,7 @@ export async function startRunsServer(root: string, port = 0): Promise<LocalServ
       });
       if (sources.length === 0) return undefined;
       const { runs, ...asked } = await readComparison(sources);
-      return withNavigation(await compareHtml(runs, asked));
+      return withLink(await compareHtml(runs, asked));
     },
   });
 }

@@ -129,7 +129,10 @@ interface BandOptions {
   highlight?: readonly string[];
 }
 
-/** Draws lines over a quantity, such as steps; with a band if rows have `low`, `high`. */
+/**
+ * Draws lines over a quantity, such as steps; with a band if rows have `low`, `high`.
+ * Over names or a few values, use {@link lineChart}.
+ */
 export function bandChart(
   frame: Rows,
   { interpolate = 'linear', log, mark, points, ...spec }: ChartSpec & BandOptions,
@@ -195,7 +198,10 @@ export function bandChart(
   return { ...chart, spec: highlightLines(chart.spec, titles) };
 }
 
-/** Draws lines with points over the values of a field. */
+/**
+ * Draws lines with points over the values of a field, at equal distances. Over a
+ * quantity, use {@link bandChart}.
+ */
 export function lineChart(frame: Rows, spec: ChartSpec): Chart {
   const rows = toRows(frame);
   const { color, shape, y } = channels(rows, spec);

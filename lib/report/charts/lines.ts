@@ -1,22 +1,6 @@
 /** Changes the lines of a chart: which ones stand out, smoothing, steps or time. */
 
-type Value = Readonly<Record<string, unknown>>;
-interface Channel {
-  field?: string;
-  scale?: { domain: string[]; range: unknown[] };
-  legend?: object | null;
-}
-interface Layer {
-  transform?: object[];
-  mark?: { type?: string };
-  encoding?: { x?: Channel; y?: Channel; color?: Channel; strokeDash?: Channel; detail?: Channel };
-}
-/** The parts of a Vega-Lite specification that lines are made of. */
-export interface LinesSpec extends Layer {
-  data?: { values?: Value[] };
-  layer?: Layer[];
-  spec?: LinesSpec;
-}
+import type { Channel, DrawnSpec, View } from './spec.js';
 
 /** The palest grey with a contrast of 3 on white. */
 const PALE = '#929292';
@@ -25,9 +9,9 @@ const PALE = '#929292';
 const isGrey = (color: unknown): boolean => /^#(..)\1\1$/.test(String(color));
 
 /** Changes the encodings of a chart, including layers and panels. */
-function withEncoding<T extends LinesSpec>(
+function withEncoding<T extends DrawnSpec>(
   chart: T,
-  change: (encoding: NonNullable<Layer['encoding']>) => Layer['encoding'],
+  change: (encoding: NonNullable<View['encoding']>) => View['encoding'],
 ): T {
   const { encoding, layer, spec } = chart;
   return {
@@ -39,7 +23,7 @@ function withEncoding<T extends LinesSpec>(
 }
 
 /** The field shown by colour. */
-function seriesField(chart: LinesSpec): string {
+function seriesField(chart: DrawnSpec): string {
   let field = '';
   withEncoding(chart, (encoding) => {
     field ||= encoding.color?.field ?? '';
@@ -53,7 +37,7 @@ function seriesField(chart: LinesSpec): string {
  * grey.
  * @param names values of the field shown by colour
  */
-export function highlightLines<T extends LinesSpec>(
+export function highlightLines<T extends DrawnSpec>(
   { layer, spec, ...chart }: T,
   names: readonly string[],
 ): T {
@@ -65,8 +49,8 @@ export function highlightLines<T extends LinesSpec>(
   return highlighted as unknown as T;
 }
 
-function highlightLayers(layers: readonly Layer[], names: readonly string[]): Layer[] {
-  return layers.flatMap(({ encoding = {}, ...layer }): Layer[] => {
+function highlightLayers(layers: readonly View[], names: readonly string[]): View[] {
+  return layers.flatMap(({ encoding = {}, ...layer }): View[] => {
     const { color, strokeDash, x, y, ...rest } = encoding;
     if (!color?.scale) return [{ ...layer, encoding }];
     const { field } = color;
@@ -102,7 +86,7 @@ function highlightLayers(layers: readonly Layer[], names: readonly string[]): La
  * Smooths lines with an exponential moving average, bias-corrected as in TensorBoard.
  * @param weight of the past, from 0 to below 1
  */
-export function smoothLines<T extends LinesSpec>(chart: T, weight: number): T {
+export function smoothLines<T extends DrawnSpec>(chart: T, weight: number): T {
   const field = seriesField(chart);
   const past = new Map<unknown, { sum: number; count: number }>();
   const values = (chart.data?.values ?? []).map((row) => {
@@ -115,7 +99,7 @@ export function smoothLines<T extends LinesSpec>(chart: T, weight: number): T {
 }
 
 /** Draws lines over the minutes of the training instead of its steps. */
-export const linesOverTime = <T extends LinesSpec>(chart: T): T =>
+export const linesOverTime = <T extends DrawnSpec>(chart: T): T =>
   withEncoding(chart, ({ x, ...encoding }) => ({
     ...encoding,
     x: { ...x, field: 'minutes', title: 'Training (minutes)', axis: {} },

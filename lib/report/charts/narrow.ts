@@ -1,26 +1,6 @@
 /** Adapts charts to narrow windows. */
 
-interface Channel {
-  field?: string;
-  title?: unknown;
-  type?: string;
-  axis?: object;
-  sort?: unknown;
-}
-interface View {
-  width?: unknown;
-  height?: unknown;
-  encoding?: { x?: Channel; y?: Channel; yOffset?: Channel };
-  layer?: View[];
-}
-/** The parts of a Vega-Lite specification that depend on the width. */
-export interface ChartSpec extends View {
-  title?: { text?: unknown; subtitle?: unknown };
-  data?: { values?: unknown };
-  config?: { legend?: object; axis?: object };
-  facet?: Channel & { row?: Channel; column?: Channel };
-  spec?: View;
-}
+import type { Channel, DrawnSpec, View } from './spec.js';
 
 /** Pixels per letter of a title and of a label, and of the vertical axis. */
 const [LETTER, LABEL_LETTER, AXIS] = [8.5, 6.5, 80];
@@ -47,7 +27,7 @@ const [LABEL_SHARE, LABEL_LINE] = [0.4, 13];
 
 /** Breaks the names on a vertical axis into lines; null if they are short. */
 function labelLines(
-  { data, layer = [], ...view }: ChartSpec & View,
+  { data, layer = [], ...view }: DrawnSpec & View,
   width: number,
 ): Record<string, string[]> | null {
   const y = [view, ...layer].map(({ encoding }) => encoding?.y).find((one) => one?.field);
@@ -133,10 +113,10 @@ const LABEL_SEPARATION = 7;
  * @param room pixels for title and legend; more than `width` if axes take some of it
  */
 export function narrowed(
-  { title, config, facet, spec, ...chart }: ChartSpec,
+  { title, config, facet, spec, ...chart }: DrawnSpec,
   width: number,
   room = width,
-): ChartSpec {
+): DrawnSpec {
   const [row, column] = [facet?.row, facet?.column];
   const isGrid = row !== undefined && column !== undefined;
   const numColumns = isGrid && Array.isArray(column.sort) ? column.sort.length : 1;

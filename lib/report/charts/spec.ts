@@ -5,6 +5,35 @@ import { listColumns, type Row } from '../frame.js';
 /** A Vega-Lite specification that versions 5 (JupyterLab 4) and 6 both support. */
 export type VegaLiteSpec = Record<string, unknown>;
 
+/** An encoding channel, as far as this package reads it. */
+export interface Channel {
+  field?: string;
+  title?: unknown;
+  type?: string;
+  axis?: object;
+  sort?: unknown;
+  legend?: object | null;
+  scale?: { domain: string[]; range: unknown[] };
+}
+
+export interface View {
+  width?: unknown;
+  height?: unknown;
+  transform?: object[];
+  mark?: { type?: string };
+  encoding?: Partial<Record<'x' | 'y' | 'yOffset' | 'color' | 'strokeDash' | 'detail', Channel>>;
+  layer?: View[];
+}
+
+/** A specification as far as this package changes it for a reader. */
+export interface DrawnSpec extends View {
+  title?: { text?: unknown; subtitle?: unknown };
+  data?: { values?: Readonly<Record<string, unknown>>[] };
+  config?: { legend?: object; axis?: object };
+  facet?: Channel & { row?: Channel; column?: Channel };
+  spec?: View;
+}
+
 export interface Chart {
   kind: 'chart';
   title: string;

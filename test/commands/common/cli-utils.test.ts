@@ -34,7 +34,7 @@ describe('numbers on the command line', () => {
   });
 });
 
-it('describes durations in fitting units', () => {
+it('formats durations in suitable units', () => {
   expect([30, 700, 8000].map(describeDuration)).toEqual(['30 s', '12 min', '2.2 h']);
 });
 
@@ -45,7 +45,7 @@ describe('interruptible', () => {
     vi.spyOn(process.stderr, 'write').mockImplementation((text) => (logged += String(text)) !== '');
   });
 
-  it('returns 0 or throws the error of the work, and leaves no listener', async () => {
+  it('returns 0 or throws the error of the work, without leftover listeners', async () => {
     const before = process.listenerCount('SIGINT');
     expect(await interruptible(async () => undefined)).toBe(0);
     await expect(interruptible(() => Promise.reject(new Error('broken')))).rejects.toThrow(
@@ -55,7 +55,7 @@ describe('interruptible', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'returns 130 after %s and says that it can resume',
+    'returns 130 after %s and suggests resuming',
     async (name) => {
       const exitCode = await interruptible(async (signal) => {
         process.emit(name);
@@ -68,11 +68,11 @@ describe('interruptible', () => {
     },
   );
 
-  it('returns 130 even if the work ended normally', async () => {
+  it('returns 130 even if the work finished normally', async () => {
     expect(await interruptible(async () => void process.emit('SIGINT'))).toBe(130);
   });
 
-  it('ends the process at the second Ctrl-C', async () => {
+  it('exits at the second Ctrl-C', async () => {
     const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as () => never);
     await interruptible(async () => void (process.emit('SIGINT'), process.emit('SIGINT')));
     expect(exit).toHaveBeenCalledWith(130);

@@ -1,4 +1,4 @@
-/** Outputs that are inputs, and outputs that are no ordinary files. */
+/** Outputs that are inputs, and outputs that are not regular files. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -44,7 +44,7 @@ beforeEach(() => {
   writeFileSync(inFolder('corpus', 'corpus.jsonl'), '{"id": "1", "contents": "A\\nb"}\n');
 });
 
-/** The contents of all files, to see that none changes. */
+/** The contents of all files, to check that none changes. */
 const contents = (): string =>
   execFileSync('sh', ['-c', 'find . -type f | sort | xargs sha256sum'], {
     cwd: inFolder(),
@@ -68,17 +68,17 @@ it.each([
   `${evaluate} --out new --trajectories ./new`,
   `${evaluate} --config config.json --out config.json`,
   `${evaluate} --methods search-r1,parallelsearch --out t.jsonl --config t-search-r1.jsonl`,
-])('refuses an output that is an input or another output: %s', async (args) => {
+])('rejects an output that is an input or another output: %s', async (args) => {
   const before = contents();
   expect(await refusal(args.split(' '), inFolder())).toMatch(/Expected .*output/);
   expect(contents()).toBe(before);
 });
 
-it('takes empty text for no folder', () => {
+it('treats an empty string as no folder', () => {
   expect(inputFiles('')).toEqual(['']);
 });
 
-it('makes passages again out of a folder that has earlier ones', async () => {
+it('makes passages again from a folder that contains earlier ones', async () => {
   for (let round = 0; round < 2; round++) {
     const made = await runCommand(['data', 'make', 'docs', 'docs', '--force'], inFolder());
     expect(made.code, made.stderr).toBe(0);
@@ -87,60 +87,65 @@ it('makes passages again out of a folder that has earlier ones', async () => {
   expect(texts.filter(({ contents }) => contents.includes('Ada.'))).toHaveLength(1);
 });
 
-describe.skipIf(!isBuilt || process.platform === 'win32')('an output that is no file', () => {
-  const run = (shell: string) =>
-    spawnSync('bash', ['-c', shell], {
-      cwd: inFolder(),
-      encoding: 'utf8',
-      env: { ...process.env, CLI: packagePath('dist', 'cli.js') },
+describe.skipIf(!isBuilt || process.platform === 'win32')(
+  'an output that is not a regular file',
+  () => {
+    const run = (shell: string) =>
+      spawnSync('bash', ['-c', shell], {
+        cwd: inFolder(),
+        encoding: 'utf8',
+        env: { ...process.env, CLI: packagePath('dist', 'cli.js') },
+      });
+    const view = 'node $CLI view t.jsonl --out';
+
+    it('is written to; a file keeps its mode and links', () => {
+      run(
+        'mkfifo pipe; echo old > page.html; ln -s page.html linked.html; ln -s none.html new.html',
+      );
+      chmodSync(inFolder('page.html'), 0o640);
+      for (const name of ['linked.html', 'new.html'])
+        expect(run(`${view} ${name}`).status, name).toBe(0);
+      const page = readFileSync(inFolder('page.html'), 'utf8');
+      expect(page).toMatch(/^<!doctype html>[^]*<\/html>\s*$/i);
+      expect(readFileSync(inFolder('none.html'), 'utf8')).toBe(page);
+      expect(statSync(inFolder('page.html')).mode & 0o777).toBe(0o640);
+      for (const name of ['linked.html', 'new.html'])
+        expect(lstatSync(inFolder(name)).isSymbolicLink()).toBe(true);
+
+      expect(run(`${view} pipe & cat pipe; wait`).stdout).toBe(page);
+      expect(lstatSync(inFolder('pipe')).isFIFO()).toBe(true);
+      expect(run(`${view} /dev/stdout | cat`).stdout).toBe(page);
+      if (!isFull) return;
+      // A redirected file already has a line.
+      run(`(echo first; ${view} /dev/stdout) > redirected`);
+      expect(readFileSync(inFolder('redirected'), 'utf8')).toBe(`first\n${page}`);
+      const devices = ['/dev/null', '/dev/stdout'].map((path) => lstatSync(path).mode);
+      expect(run(`${view} /dev/null`).status).toBe(0);
+      expect(['/dev/null', '/dev/stdout'].map((path) => lstatSync(path).mode)).toEqual(devices);
     });
-  const view = 'node $CLI view t.jsonl --out';
 
-  it('is written to, and a file keeps its mode and its links', () => {
-    run('mkfifo pipe; echo old > page.html; ln -s page.html linked.html; ln -s none.html new.html');
-    chmodSync(inFolder('page.html'), 0o640);
-    for (const name of ['linked.html', 'new.html'])
-      expect(run(`${view} ${name}`).status, name).toBe(0);
-    const page = readFileSync(inFolder('page.html'), 'utf8');
-    expect(page).toMatch(/^<!doctype html>[^]*<\/html>\s*$/i);
-    expect(readFileSync(inFolder('none.html'), 'utf8')).toBe(page);
-    expect(statSync(inFolder('page.html')).mode & 0o777).toBe(0o640);
-    for (const name of ['linked.html', 'new.html'])
-      expect(lstatSync(inFolder(name)).isSymbolicLink()).toBe(true);
+    it('is rejected if it cannot be written: a full device, a folder, a protected file', async () => {
+      for (const path of ['/dev/full', 'data']) {
+        const said = await refusal(['view', 't.jsonl', '--out', path], inFolder());
+        expect(said).toMatch(/ENOSPC|is a folder/);
+      }
+      if (process.getuid!() === 0) return; // Root may write everywhere.
+      writeFileSync(inFolder('kept.html'), 'kept');
+      chmodSync(inFolder('kept.html'), 0o444);
+      expect(run(`${view} kept.html`).stderr).toContain('EACCES');
+      expect(readFileSync(inFolder('kept.html'), 'utf8')).toBe('kept');
+    });
 
-    expect(run(`${view} pipe & cat pipe; wait`).stdout).toBe(page);
-    expect(lstatSync(inFolder('pipe')).isFIFO()).toBe(true);
-    expect(run(`${view} /dev/stdout | cat`).stdout).toBe(page);
-    if (!isFull) return;
-    // A redirected file already has a line.
-    run(`(echo first; ${view} /dev/stdout) > redirected`);
-    expect(readFileSync(inFolder('redirected'), 'utf8')).toBe(`first\n${page}`);
-    const devices = ['/dev/null', '/dev/stdout'].map((path) => lstatSync(path).mode);
-    expect(run(`${view} /dev/null`).status).toBe(0);
-    expect(['/dev/null', '/dev/stdout'].map((path) => lstatSync(path).mode)).toEqual(devices);
-  });
-
-  it('is refused where it cannot be written: a full device, a folder, a protected file', async () => {
-    for (const path of ['/dev/full', 'data']) {
-      const said = await refusal(['view', 't.jsonl', '--out', path], inFolder());
-      expect(said).toMatch(/ENOSPC|is a folder/);
-    }
-    if (process.getuid!() === 0) return; // Root may write everywhere.
-    writeFileSync(inFolder('kept.html'), 'kept');
-    chmodSync(inFolder('kept.html'), 0o444);
-    expect(run(`${view} kept.html`).stderr).toContain('EACCES');
-    expect(readFileSync(inFolder('kept.html'), 'utf8')).toBe('kept');
-  });
-
-  it('does not end a command when its reader leaves, and fails when results are lost', () => {
-    const { status, stderr } = run('node $CLI methods > /dev/full');
-    expect([status, stderr]).toEqual([1, expect.stringContaining('ENOSPC')]);
-    expect(run(`${view} page.html 2>/dev/full`).status).toBe(0);
-    expect(existsSync(inFolder('page.html'))).toBe(true);
-    if (!isFull) return;
-    expect(run('set -o pipefail; node $CLI methods --json | head -1').status).toBe(0);
-    // Standard error was closed from the start.
-    expect(run(`${view} closed.html 2>&-`).status).toBe(0);
-    expect(run('node $CLI view - --out t.jsonl < t.jsonl').status).toBe(1);
-  });
-});
+    it('does not stop a command when its reader exits, but fails if results are lost', () => {
+      const { status, stderr } = run('node $CLI methods > /dev/full');
+      expect([status, stderr]).toEqual([1, expect.stringContaining('ENOSPC')]);
+      expect(run(`${view} page.html 2>/dev/full`).status).toBe(0);
+      expect(existsSync(inFolder('page.html'))).toBe(true);
+      if (!isFull) return;
+      expect(run('set -o pipefail; node $CLI methods --json | head -1').status).toBe(0);
+      // Standard error was closed from the start.
+      expect(run(`${view} closed.html 2>&-`).status).toBe(0);
+      expect(run('node $CLI view - --out t.jsonl < t.jsonl').status).toBe(1);
+    });
+  },
+);

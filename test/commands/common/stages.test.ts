@@ -17,7 +17,7 @@ describe('stages', () => {
     process.stderr.isTTY = false;
   });
 
-  it('print a line each; the rest goes into the log file', async () => {
+  it('print one line each; everything else goes to the log file', async () => {
     const stages = createStages(file);
     process.stderr.write('a warning\n');
     process.stdout.write('printed\n');
@@ -39,7 +39,7 @@ describe('stages', () => {
     );
   });
 
-  it('renew one line on a terminal, no longer than it is wide', async () => {
+  it('update one line on a terminal, cut to its width', async () => {
     vi.useFakeTimers();
     process.stderr.isTTY = true;
     const { columns } = process.stderr;
@@ -63,7 +63,7 @@ describe('stages', () => {
     ]);
   });
 
-  it('are not printed if everything is', async () => {
+  it('print nothing in verbose mode', async () => {
     const stages = verboseStages();
     await stages.run('quiet', () => Promise.resolve('done'));
     stages.print('loud');
@@ -71,7 +71,7 @@ describe('stages', () => {
   });
 });
 
-it('findings are the first three sentences of the chief results', () => {
+it('chiefFindings picks the first three sentences of the main results', () => {
   const found = (finding: string): { finding: string } => ({ finding });
   const results = new Map([
     ['latency', found('Faster.')],

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../folder.js';
 
 const root = temporaryFolder();
 
-/** A training of ten steps of which some are done, with so many seconds each. */
+/** A training of ten steps; each of the first ones took the given seconds. */
 function training(name: string, seconds: readonly number[], model = 'instruct-1') {
   const preset = trainingPreset('parallelsearch', model, 1);
   const config = withSettings(preset, { steps: 10, questionsPerStep: 2, groupSize: 5 });
@@ -19,26 +19,26 @@ function training(name: string, seconds: readonly number[], model = 'instruct-1'
   return { config, folder: join(root, name) };
 }
 
-it('tells the time that is left by the steps that are done', async () => {
+it('estimates the remaining time from the steps done', async () => {
   const begun = [training('begun', [20, 40]), training('new', [])];
   expect(await stepsLeft(begun)).toEqual([8, 10]);
   expect(await describeStepsLeft(begun)).toBe('18 steps to do, about 9 min');
 });
 
-it('tells it by the committed run of the same model and method where none is done', async () => {
+it('falls back on the committed run of the same model and method', async () => {
   expect(await describeStepsLeft([training('first', [])])).toMatch(/^10 steps to do, about \d+ s$/);
   expect(await describeStepsLeft([training('elsewhere', [], 'models/mine')])).toBe(
     '10 steps to do',
   );
 });
 
-it('tells no time where nothing is left', async () => {
+it('gives no time if nothing remains', async () => {
   expect(await describeStepsLeft([training('done', Array<number>(10).fill(3))])).toBe(
     '0 steps to do',
   );
 });
 
-it('says that the time is the native backend’s where another one trains', async () => {
+it("notes that the time is the native backend's if another one trains", async () => {
   const first = [training('other', [])];
   expect(await describeStepsLeft(first, 'wasm')).toMatch(/about \d+ s on the native backend.*wasm/);
   expect(await describeStepsLeft(first, 'native')).toMatch(/about \d+ s$/);

@@ -17,7 +17,10 @@ const SMOLLM2 = parseModelConfig({
   tie_word_embeddings: true,
 });
 
-/** A step of rollouts of at most so many tokens, learned from in passes of so many. */
+/**
+ * A step of rollouts with a maximum number of tokens, trained in passes of a maximum
+ * number.
+ */
 const config = (maxPositionEmbeddings: number, maxTokensPerPass: number, groupSize = 2) => {
   const settings = { steps: 1, questionsPerStep: 1, groupSize, maxTokensPerPass };
   const preset = trainingPreset('parallelsearch', 'smollm2', 1);
@@ -30,21 +33,21 @@ describe('trainingMemory', () => {
     [556, 1.9],
     [4 * 556, 2.9],
   ])(
-    'is what a pass of %d tokens in rows of 556 was measured to take, within a fifth',
+    'is within a fifth of the measured memory of a pass of %d tokens in rows of 556',
     (tokens, gigabytes) => {
       expect(trainingMemory(...config(556, tokens)) / 1e9 / gigabytes).toBeGreaterThan(0.8);
       expect(trainingMemory(...config(556, tokens)) / 1e9 / gigabytes).toBeLessThan(1.2);
     },
   );
 
-  it('grows with the rollouts once their cache is larger than a pass', () => {
+  it('grows with the rollouts if their cache is larger than a pass', () => {
     const [few, many] = [config(2048, 2048, 8), config(2048, 2048, 64)].map((task) =>
       trainingMemory(...task),
     );
     expect(many - few).toBeGreaterThan(5e9);
   });
 
-  it('is asked for large models only', () => {
+  it('only matters for large models', () => {
     expect([SMOLLM2, CONFIG].map(isLarge)).toEqual([true, false]);
   });
 });

@@ -69,7 +69,7 @@ it('builds graphs from HotpotQA’s supporting articles', () => {
   ]);
 });
 
-it('keeps existing graphs, and questions without usable annotations', () => {
+it('leaves questions with a graph or without usable annotations unchanged', () => {
   const withGraph = withAnnotatedGraph(
     question({ type: 'bridge', supporting: ['b', 'a'] }),
     corpus(),

@@ -22,7 +22,7 @@ const evidenceOf = (question: Question, passages: PassageCollector): (string | u
   graphOf(question).map(({ evidence }) => evidence.map((id) => passages.get(id)?.title));
 
 describe('HotpotQA', () => {
-  it('searches both articles of a comparison at once', () => {
+  it('searches both articles of a comparison in parallel', () => {
     const passages = new PassageCollector();
     const question = read(hotpotqa, HOTPOT_COMPARISON, passages);
     expect(question).toMatchObject({
@@ -44,7 +44,7 @@ describe('HotpotQA', () => {
     expect(passages.contents.get('p3')).toBe('Bo Reed\nBo Reed is a singer. He was born in 1904.');
   });
 
-  it('starts a bridge with the article that names the other', () => {
+  it('starts a bridge with the article that mentions the other', () => {
     const question = read(hotpotqa, HOTPOT_BRIDGE);
     expect(graphQuestionType(graphOf(question))).toBe('sequential');
     expect(graphOf(question).map(({ entity, answers }) => [entity, answers])).toEqual([
@@ -53,7 +53,7 @@ describe('HotpotQA', () => {
     ]);
   });
 
-  it('otherwise ends it with the article that has the answer, or gives no graph', () => {
+  it('ends a bridge with the article that has the answer if none mentions the other, or gives no graph', () => {
     const context = [
       ['Bo Reed', ['A man of 1904.']],
       ['Red River (film)', ['A film.']],
@@ -68,7 +68,7 @@ describe('HotpotQA', () => {
     });
   });
 
-  it('keeps an article whose supporting sentence has a number beyond its last', () => {
+  it('keeps an article whose supporting sentence number is out of range', () => {
     const question = read(hotpotqa, {
       ...HOTPOT_COMPARISON,
       supporting_facts: [
@@ -113,7 +113,7 @@ describe('2WikiMultiHopQA', () => {
     );
   });
 
-  it('uses the order of hops if names differ', () => {
+  it('falls back on the order of hops if names differ', () => {
     const [red, blue, , ada] = TWO_WIKI_BRIDGE_COMPARISON.evidences;
     const evidences = [red, blue, ['B. Reeves Reed', 'date of death', '1956'], ada];
     const compared = read(twoWiki, { ...TWO_WIKI_BRIDGE_COMPARISON, evidences });
@@ -157,7 +157,7 @@ describe('2WikiMultiHopQA', () => {
     expect(graphOf(compared).map(({ dependsOn }) => dependsOn)).toEqual([[], [], ['q1'], ['q2']]);
   });
 
-  it('is told apart from HotpotQA', () => {
+  it('is distinguished from HotpotQA', () => {
     expect(hotpotqa.matches(TWO_WIKI_BRIDGE_COMPARISON)).toBe(false);
     expect(twoWiki.matches(HOTPOT_BRIDGE)).toBe(false);
     expect(musique.matches(HOTPOT_BRIDGE)).toBe(false);
@@ -165,7 +165,7 @@ describe('2WikiMultiHopQA', () => {
 });
 
 describe('MuSiQue', () => {
-  it('turns the decomposition into a graph, with answers for references', () => {
+  it('turns the decomposition into a graph with answers in place of references', () => {
     const passages = new PassageCollector();
     const question = read(musique, MUSIQUE_TWO_AND_ONE, passages);
     expect(question).toMatchObject({
@@ -185,7 +185,7 @@ describe('MuSiQue', () => {
     expect(evidenceOf(question, passages)).toEqual([['Franks'], ['Sylvester'], ['Latin']]);
   });
 
-  it('takes a number that names no earlier step for text', () => {
+  it('keeps a number that refers to no earlier step as text', () => {
     const steps = [
       { id: 1, question: 'Which song was the #1 hit?', answer: 'Alder', paragraph_support_idx: 0 },
       { id: 2, question: 'When was #1 sung, as #2 or #9?', answer: '1904' },
@@ -197,7 +197,7 @@ describe('MuSiQue', () => {
     ]);
   });
 
-  it('writes references for whole words, and null where no paragraph supports a step', () => {
+  it('writes references for whole words, and null if no paragraph supports a step', () => {
     const passages = new PassageCollector();
     const steps = [
       { id: 1, question: 'Who directed it?', answer: 'or' },
@@ -229,11 +229,11 @@ it.each([
   [hotpotqa, HOTPOT_OPEN],
   [twoWiki, TWO_WIKI_BRIDGE_COMPARISON],
   [musique, MUSIQUE_TWO_AND_ONE],
-])('%o writes rows that it reads as the same question', (format, row) => {
+])('%o writes rows that are read back as the same question', (format, row) => {
   const passages = new PassageCollector();
   const question = read(format, row, passages);
   const again = read(format, format.print(question, passages), passages);
-  // Written paragraphs are one sentence.
+  // Written paragraphs are one sentence each.
   const withoutSentences = ({ metadata: { graph, ...metadata }, ...rest }: Question) => ({
     ...rest,
     metadata,

@@ -24,7 +24,7 @@ async function readFile(name: string, content: string | Buffer): Promise<(Questi
 }
 
 describe('readBenchmark', () => {
-  it('recognises formats by their rows and splits by file names', async () => {
+  it('recognises formats by their rows, and splits by file names', async () => {
     const hotpot = await readFile(
       'hotpot_dev_distractor_v1.json',
       JSON.stringify([HOTPOT_BRIDGE, HOTPOT_COMPARISON]),
@@ -49,7 +49,7 @@ describe('readBenchmark', () => {
     expect(own).not.toHaveProperty('split');
   });
 
-  it('reads gzip and a byte order mark, and refuses what is not UTF-8', async () => {
+  it('reads gzip and a byte order mark, and rejects bytes that are not UTF-8', async () => {
     const text = `\uFEFF${JSON.stringify([{ ...HOTPOT_COMPARISON, question: 'Århus?' }])}`;
     expect(await readFile('packed.json.gz', gzipSync(text))).toMatchObject([
       { question: 'Århus?' },
@@ -59,7 +59,7 @@ describe('readBenchmark', () => {
     );
   });
 
-  it('names a file with rows nested too deeply', async () => {
+  it('reports rows that are nested too deeply', async () => {
     const deep = '{"a":'.repeat(20_000) + '1' + '}'.repeat(20_000);
     for (const content of [`[${deep}]`, `${deep}\n`])
       await expect(readFile('deep.json', content)).rejects.toThrow(/deep\.json.*nested more than/);

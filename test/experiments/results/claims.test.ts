@@ -25,7 +25,7 @@ describe('judgeParts', () => {
     expect(judgeParts([part(0.01, 0.02, 'below')])).toBe('contradicted');
   });
 
-  it('corrects the figures that may contradict a claim by their number', () => {
+  it('corrects the figures that may contradict a claim for their number', () => {
     // p = 0.03 alone, 0.06 as the smallest of two: 2.17 standard errors from 0.
     const opposite = part(-2.17 - 1.96, -2.17 + 1.96);
     const unclear = part(-1, 2);
@@ -35,7 +35,7 @@ describe('judgeParts', () => {
     expect(judgeParts([opposite, part(5 - 1.96, 5 + 1.96)])).toBe('contradicted');
   });
 
-  it('needs every figure of a claim, and is contradicted by one', () => {
+  it('needs every figure to show a claim, but one to contradict it', () => {
     expect(judgeParts([part(0.01, 0.02), part(-0.01, 0.02)])).toBe('not shown');
     expect(judgeParts([part(0.01, 0.02), part(-0.02, -0.01)])).toBe('contradicted');
     expect(judgeParts([])).toBe('not computed yet');
@@ -55,7 +55,7 @@ const judgeMany = (claims: PaperClaim[]) =>
   judgeClaims([{ name: 'many', claims }], new Map([['many', emptyResult('many')]]));
 
 describe('many claims at once', () => {
-  /** The verdicts on claims with these figures, and their corrected p. */
+  /** The verdicts on claims with these figures, and their corrected p-values. */
   const judged = (...figures: ClaimPart[][]) => {
     const claims = figures.map((parts, i) => madeUpClaim(String(i), { parts: () => parts }));
     return judgeMany(claims).map(({ verdict, p }) => [verdict, Number(p!.toFixed(3))]);
@@ -81,7 +81,7 @@ describe('many claims at once', () => {
     expect(judged([BARELY, SURE, SURE])).toEqual([['shown', 0.04]]);
   });
 
-  it('make each less certain', () => {
+  it('make each other less certain', () => {
     expect(judged([BARELY])).toEqual([['shown', 0.04]]);
     expect(judged([BARELY], [OPPOSITE])).toEqual([
       ['not shown', 0.081],
@@ -125,7 +125,7 @@ describe('the claims', () => {
     for (const text of Object.values(tables)) expect(text).not.toMatch(/NaN|undefined|null/);
   });
 
-  it('are not computed without a result or if it lacks a model', () => {
+  it('are not computed without a result, or if it lacks a model', () => {
     const [claim] = judgeClaims(EXPERIMENTS, new Map());
     expect(claim).toMatchObject({ verdict: 'not computed yet', found: '–', link: null });
     const link = 'main-results.html#cell-gap-table';
@@ -155,7 +155,7 @@ describe('the claims', () => {
   });
 });
 
-it('decides nothing where the result says why, and leaves that claim out of the correction', () => {
+it('gives no verdict if the result has a reason, and leaves that claim out of the correction', () => {
   const parts = () => [part(-1.1, -1)];
   const [a, b, c] = judgeMany([
     madeUpClaim('a', { parts, findReason: () => 'no room' }),
@@ -167,7 +167,7 @@ it('decides nothing where the result says why, and leaves that claim out of the 
   expect([b.verdict, c.verdict]).toEqual(['contradicted', 'contradicted']);
 });
 
-it('claims name cells that the notebooks have', () => {
+it('claims name existing notebook cells', () => {
   const notebooks = readdirSync(packagePath('notebooks')).filter((file) => file.endsWith('.ipynb'));
   for (const { name, claims = [] } of EXPERIMENTS) {
     const cells = claims.flatMap((claim) => ('cell' in claim ? [claim.cell] : []));

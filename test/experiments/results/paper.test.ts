@@ -3,7 +3,7 @@ import { matching } from '../../../lib/evaluation/table.js';
 import { paperFigure, paperMean, paperRows } from '../../../lib/experiments/results/paper.js';
 import { paperGains } from '../../../lib/experiments/parallel-vs-sequential.js';
 
-describe('figures of the paper', () => {
+describe('the paper’s figures', () => {
   it.each([
     // Table 2: whole benchmarks and their average
     ['parallelsearch', 'instruct', '2wikimultihopqa', 'all', 'em', 0.424],
@@ -25,7 +25,7 @@ describe('figures of the paper', () => {
     expect(paperFigure({ method, model, benchmark, subset, metric })).toBe(expected);
   });
 
-  it('are found by any fields, with our method names', () => {
+  it('can be selected by any fields, with our method names', () => {
     const cell = { method: 'search-r1', subset: 'parallelizable', metric: 'em' };
     const dataSets = new Set(paperRows(cell).map(({ benchmark }) => benchmark));
     expect([...dataSets]).toEqual(['hotpotqa', '2wikimultihopqa', 'MultihopRAG']);

@@ -17,7 +17,7 @@ const answer = (questionId: string, em: 0 | 1, benchmark = 'nq'): object =>
   result({ method: 'whoever', questionId, em, benchmark });
 
 describe('loadAnswerFiles', () => {
-  it('has figures over common questions, and differences from the first file', async () => {
+  it('has figures over common questions, and differences to the first file', async () => {
     const ofA = [answer('1', 0), answer('2', 1), answer('h', 1, 'hotpotqa'), answer('only a', 1)];
     const twice = [answer('h', 0, 'hotpotqa'), answer('h', 1, 'hotpotqa')];
     const a = write('a', ofA);

@@ -24,7 +24,7 @@ const asked = evaluatedQuestions(whole.questions);
 // Three batches.
 const world = { ...whole, questions: asked.slice(0, 2 * evaluationBatchSize('wasm') + 5) };
 
-/** Answers all questions and adds batches to `kept`. */
+/** Answers all questions and appends batches to `kept`. */
 const answer = (kept: unknown[], more: Partial<WorkContext> = {}): Promise<Answers | undefined> =>
   computation.work(RUN, {
     backend: 'wasm',
@@ -36,8 +36,8 @@ const answer = (kept: unknown[], more: Partial<WorkContext> = {}): Promise<Answe
     ...more,
   }) as Promise<Answers | undefined>;
 
-describe('answering the questions', () => {
-  it('resumes after a crash from kept batches, with the same result', async () => {
+describe('answering questions', () => {
+  it('resumes from saved batches after a crash, with the same result', async () => {
     const kept: unknown[] = [];
     const die = (): never => {
       throw new Error('killed');
@@ -61,7 +61,7 @@ describe('answering the questions', () => {
     expect(kept).toEqual([]);
   });
 
-  it('replaces recorded answers by new ones, and counts the equal ones', async () => {
+  it('replaces recorded answers with new ones, and counts the equal ones', async () => {
     const whole = (await answer([]))!;
     const [first, second] = whole.measurements;
     const other = { ...second, answer: 'another' };
@@ -76,20 +76,20 @@ describe('stratifiedSample', () => {
   const ids = (oneOf: number, seed: string): string[] =>
     stratifiedSample(questions, { oneOf, seed }).map(({ id }) => id);
 
-  it('draws the same questions for a seed and others for another', () => {
+  it('gives the same questions for the same seed, and others for another', () => {
     expect(ids(10, 'a')).toEqual(ids(10, 'a'));
     expect(ids(10, 'a')).not.toEqual(ids(10, 'b'));
     expect(ids(10, 'a')).toHaveLength(8);
     expect(new Set(ids(1, 'a')).size).toBe(80);
   });
 
-  it('rounds up, and takes no training questions', () => {
+  it('rounds up, and excludes training questions', () => {
     expect(ids(1000, 'a')).toHaveLength(4);
     const training = [{ ...questions[0], split: 'train' }];
     expect(stratifiedSample(training, { oneOf: 1, seed: 'a' })).toEqual([]);
   });
 
-  it('of the experiment holds every benchmark, shape and number of entities', async () => {
+  it('covers every benchmark, question type and number of entities in the experiment', async () => {
     const sample = stratifiedSample((await loadWorld()).questions, TRAJECTORY_SAMPLE);
     const kinds = new Set(sample.map(({ metadata }) => graphQuestionType(metadata.graph ?? [])));
     expect([...kinds].sort()).toEqual(['hybrid', 'parallelizable', 'sequential', 'single_hop']);

@@ -26,7 +26,7 @@ const squares = (numbers: readonly number[], hash = 'h'): Experiment => ({
   }),
 });
 
-/** Workers that square: 7 grows their memory, 13 fails, a time limit leaves a part. */
+/** Workers that square: 7 grows their memory, 13 fails, a time limit returns a part. */
 function fakeWorkers() {
   const tasks: Task[] = [];
   const workers: { isStopped: boolean }[] = [];
@@ -94,7 +94,7 @@ describe('runJobs', () => {
     expect(inputs((await run(squares([3]), { force: true })).tasks)).toEqual([3]);
   });
 
-  it('replaces a worker whose memory has grown', async () => {
+  it('replaces a worker that uses too much memory', async () => {
     const experiment = squares([7, 1]);
     experiment.computation!.processes = 1;
     const { workers } = await run(experiment);
@@ -102,7 +102,7 @@ describe('runJobs', () => {
     expect(workers.every(({ isStopped }) => isStopped)).toBe(true);
   });
 
-  it('weights progress by the seconds of jobs', async () => {
+  it('weights progress by the duration of jobs', async () => {
     const experiment = squares([1, 3]);
     experiment.computation!.processes = 1;
     const { progress } = await run(experiment);
@@ -126,7 +126,7 @@ describe('runJobs', () => {
     await expect(run(squares([1, 2]), { signal })).rejects.toThrow('enough');
   });
 
-  it('keeps records with their recomputed part when the budget is used up', async () => {
+  it('keeps records with their recomputed part when the budget runs out', async () => {
     const experiment = squares([2, 3]);
     const recorded = { hash: 'h', provenance: { recorded: 'earlier' }, value: 99 };
     for (const key of ['squares/2', 'squares/3']) await recordStore(folder).write(key, recorded);
@@ -149,7 +149,7 @@ describe('runJobs', () => {
 });
 
 describe('requireResults', () => {
-  it('names the missing job and the command that computes it', async () => {
+  it('names the missing job and a command that computes it', async () => {
     const missing = requireResults(squares([2]), folder);
     await expect(missing).rejects.toThrow(/squares\/2.*experiment squares/);
     // None of its runs is trained.
@@ -158,7 +158,7 @@ describe('requireResults', () => {
 });
 
 describe('recordResults', () => {
-  it('adds the records of this machine to the repository’s', async () => {
+  it('merges the records of this machine into the repository’s', async () => {
     const into = inFolder('kept');
     await expect(recordResults(squares([2]), { folder, into })).rejects.toThrow(/squares\/2/);
     await run(squares([2]));

@@ -19,7 +19,7 @@ const fewer = { nq: 60, hotpotqa: 60, many: 70 };
 const dev = drawQuestions(things, { split: 'dev', name: 'dev', counts: fewer }, createRandom('q'));
 
 describe('createLookupPolicy', () => {
-  it('answers nearly all questions worded as in training and none of the others', async () => {
+  it('answers nearly all questions in training wordings, and none of the others', async () => {
     const tokenizer = createTokenizer(trainTokenizer(createRandom('tokenizer'), 600));
     const policy = createLookupPolicy(train, passages, tokenizer);
     const retriever = createBm25Retriever(passages, { titleWeight: 5 });

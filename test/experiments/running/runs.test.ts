@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../folder.js';
 
 const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', initSeed: 2, seed: 1 };
 
-describe('the runs', () => {
+describe('runs', () => {
   const all = trainedRuns();
 
   it('have unique names that are valid file names', () => {
@@ -55,7 +55,7 @@ describe('the runs', () => {
     expect(trainConfigForRun({ ...hasty, steps: 7 })).toMatchObject({ model: 'hasty-2', grpo });
   });
 
-  it('answer with the rollout settings of their training', () => {
+  it("answer with their training's rollout settings", () => {
     for (const run of all) expect(rolloutForRun(run)).toEqual(trainConfigForRun(run).rollout);
     const fewer: PolicyRun = { ...RUN, method: 'search-r1:b4' };
     expect(rolloutForRun(fewer)).toEqual({ ...rolloutForRun(RUN), maxSearchTurns: 4 });
@@ -66,7 +66,7 @@ describe('the runs', () => {
 describe('weights', () => {
   const root = temporaryFolder();
 
-  it('are the model’s and the adapter’s, perhaps of another method; without them a run is untrained', () => {
+  it('are those of the model and the adapter, possibly of another method; a run without them is untrained', () => {
     const [model, adapter] = ['instruct-2', 'instruct-2-search-r1-seed1'].map((name) =>
       join(root, name),
     );
@@ -80,14 +80,14 @@ describe('weights', () => {
     expect(isTrained(RUN, root)).toBe(true);
   });
 
-  it('count only for seeds of initial models without missing runs', () => {
+  it('only count for seeds of initial models without missing runs', () => {
     const others = [1, 2].map((initSeed): PolicyRun => ({ ...RUN, method: 'r1', initSeed }));
     expect(dropIncompleteSeeds([RUN, ...others], root)).toEqual([RUN, others[1]]);
     const untrained = { ...RUN, seed: 2 };
     expect(dropIncompleteSeeds([RUN, untrained, ...others], root)).toEqual([]);
   });
 
-  it('are found by the name of a model; the error lists the names', () => {
+  it('are found by model name; the error lists the names', () => {
     expect(modelNames(root)).toEqual(['instruct-2']);
     expect(parseModelName('instruct-2')).toEqual({ model: 'instruct', initSeed: 2 });
     for (const other of ['instruct', 'instruct-2-search-r1-seed1'])
@@ -119,7 +119,7 @@ describe('wholeRuns', () => {
     expect(seedPairs(wholeRuns(root))).toEqual(['1 1', '1 2']);
   });
 
-  it('have a further seed once every initial model has it', () => {
+  it('have another seed once every initial model has it', () => {
     train(compared(2, 1));
     expect(seedPairs(wholeRuns(root))).toEqual(['1 1', '2 1']);
     train(compared(2, 2));

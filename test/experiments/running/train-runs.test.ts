@@ -28,7 +28,7 @@ describe('planTraining', () => {
     expect(await plan(KEPT)).toBeNull();
   });
 
-  it('estimates recorded seconds without pauses; 0 without a file', async () => {
+  it('sums recorded seconds without pauses; 0 without a file', async () => {
     writeFileSync(inFolder('metrics.jsonl'), '{"a":1,"b":2,"c":100}\n{"a":0.5}\n');
     expect(await recordedSeconds(inFolder('metrics.jsonl'), ['a', 'b'])).toBe(3.5);
     writeFileSync(inFolder('metrics.jsonl'), '{"a":1,"b":2}\n{"a":0.5}\n{"a":3600}\n');

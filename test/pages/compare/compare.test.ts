@@ -17,7 +17,9 @@ import { INJECTION, syntheticQuestion } from '../viewer/synthetic.js';
 const root = temporaryFolder();
 const inRoot = (...parts: string[]): string => path.join(root, ...parts);
 
-/** Writes a training of six steps with another configuration than the synthetic one. */
+/**
+ * Writes a training of six steps with a configuration different from the synthetic one.
+ */
 function writeTraining(
   name: string,
   config: object,
@@ -41,7 +43,7 @@ const readAll = (...texts: string[]): Promise<ComparedRun[]> =>
   readComparedRuns(parseSources(texts));
 
 describe('shortNames', () => {
-  it('takes the ends of paths, as short as they stay distinct', () => {
+  it('uses the shortest distinct ends of paths', () => {
     expect(shortNames(['runs/a', 'other/b/'])).toEqual(['a', 'b']);
     const files = ['runs/a/answers.jsonl', './b/answers.jsonl'];
     expect(shortNames(files)).toEqual(['a/answers', 'b/answers']);
@@ -50,7 +52,7 @@ describe('shortNames', () => {
 });
 
 describe('finalFigure', () => {
-  it('is the mean of the last steps, with an interval', async () => {
+  it('is the mean of the last steps with an interval', async () => {
     const [, b] = await readAll(inRoot('a'), inRoot('b'));
     const { value, low, high, numSteps } = finalFigure(b, 'reward')!;
     expect([value, numSteps]).toEqual([3, 5]);
@@ -63,7 +65,7 @@ describe('finalFigure', () => {
 });
 
 describe('finalFigures', () => {
-  it('has the differences of the last training steps from the first run', async () => {
+  it('has the differences of the last training steps to the first run', async () => {
     const figures = finalFigures(await readAll(inRoot('a'), inRoot('b')));
     const rewards = matching(figures, { metric: 'reward' });
     // a is 0.2 in all steps and b is 1 to 5 in the last five.
@@ -77,7 +79,7 @@ describe('finalFigures', () => {
     expect(rewards[1].difference!.high).toBeCloseTo(interval.high - 0.2, 10);
   });
 
-  it('has the paired differences of answers, by metric', async () => {
+  it('has the paired differences of answers by metric', async () => {
     const figures = finalFigures(await readAll(...writeAnswers()));
     const exact = matching(figures, { source: 'answers', metric: 'em', n: 20 });
     expect(exact.map(({ run }) => run)).toEqual(['one', 'two']);
@@ -101,7 +103,7 @@ function writeAnswers(): string[] {
 }
 
 describe('answerFigures', () => {
-  it('compares the questions that all runs answered, by measures that all of them have', async () => {
+  it('compares the questions answered by all runs, in their common metrics', async () => {
     const { rows, contrasts, numQuestions } = answerFigures(await readAll(...writeAnswers()))!;
     expect(numQuestions).toBe(20);
     expect(matching(rows, { metric: 'em' })).toMatchObject([
@@ -115,7 +117,7 @@ describe('answerFigures', () => {
     expect(difference.high).toBeLessThan(0.8);
   });
 
-  it('tells questions of one id in two benchmarks apart', async () => {
+  it('keeps questions with the same id in two benchmarks apart', async () => {
     // FlashRAG numbers every benchmark from test_0.
     const sources = cross(['a', 'b'], ['nq', 'triviaqa'], (run, benchmark) => {
       const em = run === 'a' && benchmark === 'nq' ? 1 : 0;
@@ -136,7 +138,7 @@ describe('answerFigures', () => {
     expect(shown).toContain('Which of triviaqa? · a ✗ · b ✗');
   });
 
-  it('gives none if the runs share no question', async () => {
+  it('gives no figures if the runs share no question', async () => {
     const runs = await readAll(...writeAnswers());
     runs[0].answers.length = 0;
     expect(answerFigures(runs)?.numQuestions).toBe(21);
@@ -146,7 +148,7 @@ describe('answerFigures', () => {
   });
 });
 
-describe('the page', () => {
+describe('the comparison page', () => {
   const questions = range(21).map(syntheticQuestion);
   let html: string;
   let shown: string;
@@ -161,7 +163,7 @@ describe('the page', () => {
     expect(shown).toMatch(/<p>Exact match of b against a: \+50\.0 \[.*20 questions/);
   });
 
-  it('tabulates the settings that differ, and no others', () => {
+  it('lists only settings that differ', () => {
     const [, table] = /<caption>Settings that differ[^<]*<\/caption>(.*?)<\/table>/s.exec(html)!;
     const [runs, ...names] = ['col', 'row'].flatMap((scope) => {
       const cells = table.matchAll(new RegExp(`<th scope="${scope}"[^>]*>([^<]*)<`, 'g'));
@@ -203,7 +205,7 @@ describe('the page', () => {
     expect(page).toMatch(/Settings of unfinished are unknown/);
   });
 
-  it('refuses what is no run', async () => {
+  it('rejects other files and folders', async () => {
     await expect(readAll(root)).rejects.toThrow(/metrics\.jsonl or answers\.jsonl/);
     await expect(readAll(inRoot('absent'))).rejects.toThrow(/absent does not exist/);
     writeFileSync(inRoot('bad.jsonl'), '{"a": 1}\n');

@@ -21,7 +21,7 @@ const file = path.join(folder, 'report.html');
 afterAll(closeChromium);
 writeFileSync(file, (await reportHtml(await syntheticNotebook())).html);
 
-it('is a file of less than 3 MB', () => {
+it('the report is a file under 3 MB', () => {
   expect(statSync(file).size).toBeLessThan(3e6);
 });
 
@@ -32,7 +32,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     await chartsDrawn(opened.page);
   });
 
-  /** Of each element whether it can be seen, and is not folded away. */
+  /** Whether each element is visible and not folded away. */
   const seen = (selector: string): Promise<boolean[]> =>
     opened.page.locator(selector).evaluateAll((elements) => {
       return elements.map((element) => element.checkVisibility({ contentVisibilityAuto: true }));
@@ -43,7 +43,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     expect([...opened.complaints, ...opened.requests]).toEqual([]);
   });
 
-  it('folds code and data, links every section, offers files and the citation', async () => {
+  it('folds code and data, links to every section, and offers files and the citation', async () => {
     const { page } = opened;
     expect(await page.locator('details.code').count()).toBe(7);
     expect(await page.locator('details[open]').count()).toBe(1); // the contents
@@ -86,7 +86,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     expect(await accessibilityComplaints(opened.page)).toEqual([]);
   }, 300_000);
 
-  it('draws charts without cut or covered labels at every width', async () => {
+  it('draws charts without clipped or covered labels at any width', async () => {
     expect(await chartComplaints(opened.page)).toEqual([]);
   }, 300_000);
 
@@ -103,7 +103,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
 });
 
 describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
-  it('shows charts as pictures with data', async () => {
+  it('shows charts as pictures with their data', async () => {
     const { page, complaints } = await openPage(file, { withScripts: false });
     expect(await page.locator('.vega-embed').count()).toBe(0);
     expect(await page.locator('figure.chart .drawing[role=img] > svg').count()).toBe(NUM_CHARTS);

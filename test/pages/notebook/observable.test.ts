@@ -26,7 +26,7 @@ const cells = [
 ].map(([, id, type, source]) => ({ id, type, source: source.replace(/^ {4}/gm, '') }));
 
 describe('observableHtml', () => {
-  it('is the format of Notebook Kit, with the title of the notebook', () => {
+  it('has the format of Notebook Kit and the title of the notebook', () => {
     expect(observableHtml(notebook)).toMatch(
       /^<!doctype html>\n<notebook theme="air">\n {2}<title>Films &amp; more<\/title>\n {2}<script id="1"/,
     );
@@ -35,7 +35,7 @@ describe('observableHtml', () => {
     expect(types.join()).toBe('markdown,module,module,html,html,html,module');
   });
 
-  it('has charts as cells that draw named data', () => {
+  it('has chart cells that draw named data', () => {
     const data = JSON.parse(/^const data1 = (.*);$/.exec(cells[1].source)![1]) as unknown[];
     expect(data).toMatchObject([{ value: 0 }, { value: 1 }]);
     expect(cells[2].source).toMatch(/await embed\(chart1, \{[^]*data: \{ values: data1 \}/);
@@ -43,7 +43,7 @@ describe('observableHtml', () => {
     expect(cells[6].source).toBe('import embed from "npm:vega-embed@7";');
   });
 
-  it('interpolates nothing, and no cell ends early', () => {
+  it('escapes interpolation and closing tags', () => {
     expect(cells[0].source).toContain('It is \\${x}.');
     expect(cells[3].source).toContain('&lt;/script&gt;&lt;b&gt;');
     expect(cells[4].source).toContain('a&#36;{1}&#92;b');

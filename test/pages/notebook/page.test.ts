@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Cell, CodeCell } from '../../../lib/notebook/nbformat.js';
 import { reportHtml } from '../../../lib/pages/notebook/page.js';
 import { createMarkdown } from '../../../lib/pages/notebook/markdown.js';
-import { dataScript, inlineScript } from '../../../lib/pages/page.js';
 import { markupHtml } from '../../../lib/report/markup.js';
 import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
-import { MIME } from '../../../lib/report/display.js';
+import { MIME } from '../../../lib/notebook/nbformat.js';
 import { shown, syntheticChart, syntheticReport, syntheticTable } from '../../report/fixtures.js';
 
 const results = syntheticReport();
@@ -95,7 +94,7 @@ describe('reportHtml', () => {
     expect(isFolded).toEqual([false, true, false, true]);
   });
 
-  it('contains charts as pictures, with what makes them interactive', async () => {
+  it('contains charts as pictures with their interactive specifications', async () => {
     const chart = syntheticChart(results);
     const { html } = await reportHtml(notebookOf(await shown('figure', chart, chart)));
     const marked = html.replace(/<script(| type="text\/plain"[^>]*)>[\s\S]*?<\/script>/g, '');
@@ -125,16 +124,7 @@ describe('reportHtml', () => {
   });
 });
 
-describe('text inside scripts', () => {
-  it('cannot end its element', () => {
-    expect(inlineScript('a="</script><!--"')).toBe('a="<\\/script><\\!--"');
-    const html = markupHtml(dataScript({ a: '</script>' }, { id: 'a' }));
-    const [, json] = /^<script type="application\/json" id="a">([^<]*)<\/script>$/.exec(html)!;
-    expect(JSON.parse(json)).toEqual({ a: '</script>' });
-  });
-});
-
-describe('outputs and cells of any kind', () => {
+describe('outputs and cells of all kinds', () => {
   const page = async (...cells: Cell[]): Promise<string> =>
     (await reportHtml(notebookOf(markdown('# Title'), ...cells))).html;
   const showing = (output: object): CodeCell =>
@@ -155,12 +145,12 @@ describe('outputs and cells of any kind', () => {
     expect(await page(displayed({ [mime]: value }))).toContain(shown);
   });
 
-  it('prefers what it can show to the text', async () => {
+  it('prefers supported types to text', async () => {
     const html = await page(displayed({ 'image/jpeg': 'SlBFRw==', 'text/plain': 'a picture' }));
     expect(html).toContain('<img alt="a picture" src="data:image/jpeg');
   });
 
-  it('says that HTML shows nothing without scripts or other pages', async () => {
+  it('reports HTML that needs scripts or other pages', async () => {
     const plotly = '<div><div id="p"></div><script>Plotly.newPlot("p")</script></div>';
     const video = '<iframe src="https://videos.test"></iframe>';
     for (const html of [plotly, video])
@@ -171,7 +161,7 @@ describe('outputs and cells of any kind', () => {
       expect(await page(displayed({ 'text/html': html }))).not.toContain('needs scripts');
   });
 
-  it('draws Vega-Lite of every version', async () => {
+  it('draws any version of Vega-Lite', async () => {
     const spec = { mark: 'point', data: { values: [{ a: 1 }] }, encoding: {} };
     for (const version of ['v4', 'v6', 'v5.20.1']) {
       const cell = displayed({ [`application/vnd.vegalite.${version}+json`]: spec });
@@ -179,7 +169,7 @@ describe('outputs and cells of any kind', () => {
     }
   });
 
-  it('shows what a terminal would after carriage returns and backspaces', async () => {
+  it('interprets carriage returns and backspaces like a terminal', async () => {
     const text = '  0%|\r 50%|# late\r100%|##\r\nab\b\bXY\nwhole\n';
     const stream = { output_type: 'stream', name: 'stdout', text };
     const html = await page(showing(stream));
@@ -209,7 +199,7 @@ describe('outputs and cells of any kind', () => {
       { ...point, transform: [{ calculate: `test(/(a+)+$/, '${'a'.repeat(40)}b')`, as: 'c' }] },
     ],
     ['data elsewhere', { ...point, data: { url: 'https://example.org/rows.json' } }],
-  ])('shows the picture of a chart of %s, which would block the page', async (_, spec) => {
+  ])('does not draw a chart with %s, which would block the page', async (_, spec) => {
     const values = [{ a: 1, list: Array.from({ length: 20 }, (_, i) => i) }];
     const bundle = { [MIME.vegaLite]: { data: { values }, ...spec }, 'image/png': 'UE5H' };
     const html = await page(displayed(bundle));
@@ -228,7 +218,7 @@ describe('outputs and cells of any kind', () => {
     expect(html).toMatch(/<svg .*Here it is a picture/s);
   });
 
-  it('draws charts without options for Vega-Embed, and says why one has no picture', async () => {
+  it('draws charts without options of Vega-Embed, and explains a missing picture', async () => {
     const data = { values: [{ a: 1 }] };
     const usermeta = { embedOptions: { patch: 'elsewhere.json' } };
     const html = await page(displayed({ [MIME.vegaLite]: { ...point, data, usermeta } }));
@@ -239,7 +229,7 @@ describe('outputs and cells of any kind', () => {
     expect(broken).toContain('is not shown: ');
   });
 
-  it('shows raw cells, and names of errors without a traceback', async () => {
+  it('shows raw cells, and errors without a traceback', async () => {
     const error = { output_type: 'error', ename: 'RangeError', evalue: 'too far', traceback: [] };
     const raw: Cell = { cell_type: 'raw', metadata: {}, source: 'raw <b>' };
     const html = await page(raw, showing(error));
@@ -247,7 +237,7 @@ describe('outputs and cells of any kind', () => {
     expect(html).toContain('RangeError: too far');
   });
 
-  it("shows pictures of the cell's attachments only", async () => {
+  it("shows pictures from the cell's attachments only", async () => {
     const cell = {
       ...markdown('![own](attachment:a%20b.png) ![far](https://example.org/x.png)'),
       attachments: { 'a b.png': { 'image/png': 'UE5H' } },
@@ -257,7 +247,7 @@ describe('outputs and cells of any kind', () => {
     expect(html).not.toContain('example.org');
   });
 
-  it('shows drawings among attachments and pictures that the text has itself', async () => {
+  it('shows SVG attachments and embedded pictures', async () => {
     const drawing = '![own](attachment:a.svg) ![data](data:image/png;base64,UE5H)';
     const cell = {
       ...markdown(`${drawing} ![](https://x.org/far.png) ![odd](attachment:%FF.png)`),
@@ -276,19 +266,19 @@ describe('outputs and cells of any kind', () => {
     }
   });
 
-  it('shows results that say nothing of themselves by another type', async () => {
+  it('shows results without a description in another type', async () => {
     for (const about of [null, {}, { provenance: 1 }, { provenance: { questions: 3 } }]) {
       const html = await page(displayed({ [MIME.about]: about, [MIME.html]: '<p>kept</p>' }));
       expect(html).toContain('<p>kept</p>');
     }
   });
 
-  it('has the data that a chart lists by name', async () => {
+  it("lists a chart's named data", async () => {
     const spec = { mark: 'bar', data: { name: 'd' }, datasets: { d: [{ a: 'first' }] } };
     expect(await page(displayed({ [MIME.vegaLite]: spec }))).toContain('<th scope="row">first');
   });
 
-  it('leaves formulas letter by letter', async () => {
+  it('leaves formulas unchanged', async () => {
     const lines = ['$\\{1, 2\\}$', '$a *b* c$', '$x_i \\\\ y_i * z_i$'];
     const formulas = [...lines, '$$\nf_*(x) = *\\\\\n$$'];
     const html = await page(markdown(`The set ${formulas.join(' and ')}, for $5 or *$6*.`));
@@ -318,7 +308,7 @@ describe('outputs and cells of any kind', () => {
     '<svg xmlns="http://www.w3.org/2000/svg"><g data-chart="chart-1"/></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><style>*{}</style></svg>',
     '</div><meta http-equiv="refresh" content="0">',
-  ])('shows a foreign drawing of a chart as an image: %s', async (svg) => {
+  ])('shows an external SVG as an image: %s', async (svg) => {
     const cell = await shown('a', syntheticChart(results));
     const [output] = cell.outputs as { data: Record<string, unknown> }[];
     output.data[MIME.svg] = svg;
@@ -328,7 +318,7 @@ describe('outputs and cells of any kind', () => {
   });
 
   it.each([null, [], 'x', 7, { data: 1 }, { data: { values: 5 } }, { layer: [null] }, {}])(
-    'goes on after a chart with a broken specification: %j',
+    'continues after a chart with an invalid specification: %j',
     async (spec) => {
       const cell = code('1') as CodeCell;
       for (const mime of [MIME.vegaLite, MIME.table])

@@ -35,7 +35,7 @@ for (const model of INITIAL_MODELS) {
   }
 }
 
-/** Writes an adapter of a step that contains its run's name. */
+/** Writes an adapter for a step that contains its run's name. */
 function keepStep(method: (typeof METHODS)[number], step: number): void {
   const run = runOf(method);
   const folder = join(adapterFolder(run, root), stepFolder(step));
@@ -67,15 +67,15 @@ describe('exampleQuestion', () => {
   const two = lineOf('two', [['Ann born', 'Bob born']], right);
   const each = ['Ann born', 'Bob born', 'Cy born'];
 
-  it('takes a question of three parts, each asked once in the same turn and read rightly', () => {
+  it('picks a question of three parts, each searched once in the same turn and read correctly', () => {
     expect(exampleQuestion([two, lineOf('three', [each], right)], questions)).toBe('three?');
   });
 
   it.each([
     ['wrong answer', lineOf('three', [each], right, 0)],
-    ['part asked for twice', lineOf('three', [['Ann born', 'Bob born', 'Bob born']], right)],
-    ['part asked for later', lineOf('three', [each.slice(0, 2), each.slice(2)], right)],
-    ['part read wrongly', lineOf('three', [each], right.replace('Bob = 1950', 'Bob = 1951'))],
+    ['part searched for twice', lineOf('three', [['Ann born', 'Bob born', 'Bob born']], right)],
+    ['part searched for later', lineOf('three', [each.slice(0, 2), each.slice(2)], right)],
+    ['part read incorrectly', lineOf('three', [each], right.replace('Bob = 1950', 'Bob = 1951'))],
   ])('rejects a %s', (_, line) => {
     expect(exampleQuestion([line, two], questions)).toBe('two?');
     expect(exampleQuestion([line], questions)).toBeUndefined();
@@ -88,7 +88,7 @@ describe('readPlayground', () => {
     expect(setup.questions.map(({ question }) => question)).toContain(setup.firstQuestion);
   });
 
-  it('has checkpoints before and after training, and starts with the trained ones', async () => {
+  it('has checkpoints before and after training, with the trained ones selected', async () => {
     const { setup } = await read();
     const ids = ['instruct-1', 'instruct-1-step-200', 'base-1', 'base-1-step-200'];
     expect(idsOf(setup)).toEqual(ids);
@@ -102,7 +102,7 @@ describe('readPlayground', () => {
     expect(setup.checkpoints[0].adapters).toEqual({});
   });
 
-  it('has the steps in between that both methods kept', async () => {
+  it('has the intermediate steps kept by both methods', async () => {
     for (const method of METHODS) keepStep(method, 25);
     keepStep('parallelsearch', 75);
     const { files, setup } = await read();
@@ -116,7 +116,7 @@ describe('readPlayground', () => {
     expect([...files.keys()].filter((name) => name.includes('step-75'))).toEqual([]);
   });
 
-  it('leaves out untrained models, and names missing weights if there are none', async () => {
+  it('leaves out untrained models, and reports missing weights if there are none', async () => {
     rmSync(join(root, 'base-1-search-r1-seed1'), { recursive: true });
     expect(idsOf((await read()).setup)).not.toContain('base-1');
     rmSync(join(root, 'instruct-1-search-r1-seed1'), { recursive: true });

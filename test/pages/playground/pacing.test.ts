@@ -19,7 +19,7 @@ async function answer({ delayMs = 0, tokensPerSecond = 0 }, signal?: AbortSignal
 describe('pace', () => {
   afterEach(() => vi.useRealTimers());
 
-  it('delays each search turn once, whatever its number of sub-queries, and spaces tokens', async () => {
+  it('delays each search turn once for any number of sub-queries, and spaces tokens', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const elapsedMs = async (options: Parameters<typeof answer>[0]): Promise<number> => {
       const start = performance.now();
@@ -36,7 +36,7 @@ describe('pace', () => {
     await expect(answer({ delayMs: 5000 }, signal)).rejects.toThrow('timeout');
   });
 
-  it('changes no result', async () => {
+  it('does not change results', async () => {
     const retrievers = [echoRetriever(), delayRetriever(echoRetriever(), 1)];
     const found = retrievers.map((retriever) => retriever.retrieve(['x'], { topK: 1 }));
     expect(await found[1]).toEqual(await found[0]);

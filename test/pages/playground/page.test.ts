@@ -14,7 +14,7 @@ import type { PlaygroundEvent } from '../../../lib/pages/playground/browser/work
 import type { SegmentKind } from '../../../lib/rollout/trajectory.js';
 import { graphOf, questionOf } from '../../data/questions.js';
 
-describe('the lane of a method', () => {
+describe('a method’s lane', () => {
   const token = (elapsedMs: number): PlaygroundEvent => {
     return { type: 'text', text: 'a', token: { id: 1, probability: 1 }, elapsedMs };
   };
@@ -35,7 +35,7 @@ describe('the lane of a method', () => {
     segment('policy', 1310),
   ];
 
-  it('lets model and retriever alternate without gaps', () => {
+  it('alternates model and retriever without gaps', () => {
     const lane = events.reduce<Span[]>((spans, event) => extendLane(spans, event), []);
     expect(lane).toEqual([
       { kind: 'model', fromMs: 0, toMs: 210, count: 2 },
@@ -58,7 +58,7 @@ describe('percentText', () => {
     [0.9999, '> 99.9 %'],
     [0.973, '97.3 %'],
     [0.0004, '< 0.1 %'],
-  ])('shows %d as %s, never rounded to certainty', (probability, text) => {
+  ])('shows %d as %s, never rounded to 0 or 100 %', (probability, text) => {
     expect(percentText(probability)).toBe(text);
   });
 });
@@ -71,7 +71,7 @@ describe('question types', () => {
     'two parallel chains': questionOf(graphOf({ a: [], b: ['a'], c: [], d: ['c'] })),
   };
 
-  it.each(Object.entries(types))('follow from the dependency graph: %s', (type, question) => {
+  it.each(Object.entries(types))('are derived from the dependency graph: %s', (type, question) => {
     expect(describeType(question)).toBe(type);
   });
 
@@ -82,7 +82,7 @@ describe('question types', () => {
   });
 });
 
-describe('the comparison', () => {
+describe('the comparison of two lanes', () => {
   const lane = (title: string, endMs: number): FinishedLane => ({
     title,
     spans: [
@@ -116,7 +116,7 @@ describe('the comparison', () => {
   it.each([
     [4000, 2000, 'B took 2.0 s, A 2.0 times as long.'],
     [2000, 2010, 'Both took the same time.'],
-  ])('says which was faster: %d or %d ms', (a, b, sentence) => {
+  ])('states which was faster: %d or %d ms', (a, b, sentence) => {
     expect(speedSentence([lane('A', a), lane('B', b)])).toBe(sentence);
   });
 });

@@ -37,7 +37,7 @@ const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRu
 };
 const LAST = `instruct-1-step-${numTrainedSteps}`;
 
-/** Copies checkpoints, with those of seed 2 as the ones after 25 steps. */
+/** Copies checkpoints; those of seed 2 stand for the ones after 25 steps. */
 function writeCheckpoints(root: string): void {
   for (const model of INITIAL_MODELS) {
     const name = modelNameForRun(runOf('', model));
@@ -103,7 +103,7 @@ describe.skipIf(!chromiumPath)(
       return trajectories[0];
     };
 
-    it('is one file under 15 MB', () => {
+    it('is a single file under 15 MB', () => {
       expect(statSync(file).size).toBeLessThan(15e6);
     });
 
@@ -181,7 +181,7 @@ describe.skipIf(!chromiumPath)(
       expect(await page.locator('.tip').textContent()).toBe('');
     });
 
-    it('lists checkpoints in the order of training, and answers again with the last one selected', async () => {
+    it('lists checkpoints in training order, and answers again with the last one selected', async () => {
       const options = page.locator('[name=checkpoint] option');
       const valuesOf = (nodes: HTMLOptionElement[]) => nodes.map(({ value }) => value);
       const base = ['base-1', `base-1-step-${numTrainedSteps}`];
@@ -204,7 +204,7 @@ describe.skipIf(!chromiumPath)(
     });
 
     it.skipIf(isCutShort)(
-      'changes the checkpoint in the middle of an answer (needs weights that search)',
+      'changes the checkpoint during an answer (needs weights that search)',
       async () => {
         await page.locator('[name=delay]').fill('3000');
         await ask();
@@ -217,7 +217,7 @@ describe.skipIf(!chromiumPath)(
     );
 
     it.skipIf(isCutShort)(
-      'stops, and does not ask again by itself (needs weights that search)',
+      'stops, and does not restart by itself (needs weights that search)',
       async () => {
         await page.getByRole('button', { name: 'Stop' }).click();
         expect(await count('.result.waiting')).toBe(0);

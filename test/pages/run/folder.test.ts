@@ -16,7 +16,7 @@ describe('readRun', () => {
     expect(await readRun(path.join(root, 'absent'))).toEqual(empty);
   });
 
-  it('reads all steps and the newest rollouts, with a version that changes at every step', async () => {
+  it('reads all steps and the newest rollouts, with a version that changes with every step', async () => {
     const folder = path.join(root, 'two');
     writeStep(folder, 0);
     const before = await runVersion(folder);
@@ -58,7 +58,7 @@ describe('readRun', () => {
 describe('sampleSteps', () => {
   const steps = Array.from({ length: 30 }, (_, step) => ({ step, metrics: {} }));
 
-  it('spreads them from the first to the newest', () => {
+  it('spreads samples from the first to the newest step', () => {
     expect(sampleSteps(steps, 4)).toEqual([0, 10, 19, 29]);
     expect(sampleSteps(steps, 1)).toEqual([29]);
     expect(sampleSteps(steps.slice(0, 2), 4)).toEqual([0, 1]);
@@ -67,7 +67,7 @@ describe('sampleSteps', () => {
 });
 
 describe('readDescription', () => {
-  it('is of run.json, with the data folder it names', async () => {
+  it('reads run.json and resolves its data folder', async () => {
     const folder = path.join(root, 'described');
     mkdirSync(folder);
     const { config, provenance } = RUN;
@@ -76,7 +76,7 @@ describe('readDescription', () => {
     expect(await readDescription(folder)).toEqual({ ...content, data: path.join(root, 'my-data') });
   });
 
-  it('of an older run has the configuration of its adapter, and its preset', async () => {
+  it("falls back on the adapter's configuration and preset for an older run", async () => {
     const recorded = packagePath('data', 'checkpoints', 'instruct-1-parallelsearch-d0-s0-seed1');
     const { config, preset, data } = (await readDescription(recorded))!;
     expect(data).toBeUndefined();

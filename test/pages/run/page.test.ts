@@ -14,8 +14,8 @@ for (let step = 0; step < 3; step++) writeStep(folder, step, step === 2 ? { kl: 
 const file = await writeRunReport(folder, RUN);
 const html = readFileSync(file, 'utf8');
 
-describe('the report of a run', () => {
-  it('is one file below 3 MB that requests nothing', () => {
+describe('the page of a run', () => {
+  it('is a single file under 3 MB that requests nothing', () => {
     expect(file).toBe(path.join(folder, 'report.html'));
     expect(statSync(file).size).toBeLessThan(3e6);
     expect(html).not.toMatch(/(src|href)="(https?:|\/\/|(?!data:|#)[\w./]+\.(js|css|png))/);
@@ -24,7 +24,7 @@ describe('the report of a run', () => {
     expect(html).not.toContain('id="live-status"');
   });
 
-  it('draws every curve, with a text alternative', () => {
+  it('draws every curve with a text alternative', () => {
     const charts = html.matchAll(/<figure class="chart" id="curve-([\w-]+)"/g);
     expect(Array.from(charts, ([, id]) => id).join()).toBe(
       'reward,reward-components,turns,response-length,decomposition,kl,entropy,clip-fraction,gradient-norm',
@@ -41,14 +41,14 @@ describe('the report of a run', () => {
     expect(drawn.map(({ step }) => step)).toEqual([1]);
   });
 
-  it('starts with the settings that differ from the preset, data and model', () => {
+  it('starts with data, model and the settings that differ from the preset', () => {
     const [, section] = /<h2 id="configuration">(.*?)<div id="run"/s.exec(html)!;
     expect(section).toMatch(/<th scope="row">grpo.steps<\/th><td[^>]*>30<\/td><td[^>]*>200</);
     expect(section).toContain('<dd>the small world</dd>');
     expect(section).toContain('<dd>instruct-1</dd>');
   });
 
-  it('draws what to expect behind the curves of a run with the settings of its preset', async () => {
+  it('shades what to expect behind the curves if the settings match the preset', async () => {
     const usual = path.join(folder, 'usual');
     const state = async () => {
       const run = await readRun(usual);
@@ -70,7 +70,7 @@ describe('the report of a run', () => {
     expect(html).toContain('differs in rewards/one at a time');
   });
 
-  it('folds the guards while none fired', async () => {
+  it('folds the guards if none fired', async () => {
     const calm = path.join(folder, 'calm');
     writeStep(calm, 0);
     const folded = /<details class="data"><summary>Table: Guards at step/;
@@ -85,7 +85,7 @@ describe('the report of a run', () => {
     expect(later).toContain('No alarm now; 1 before.');
   });
 
-  it('carries rollouts of earlier steps', async () => {
+  it('includes rollouts of earlier steps', async () => {
     const [, packed] = /id="rollouts-carried">([^<]+)</.exec(html)!;
     const [carried] = JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()) as [
       { steps: number[]; html: Record<number, string> },

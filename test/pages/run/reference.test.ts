@@ -1,4 +1,4 @@
-/** What to expect of a run: bands over recorded ones, and which runs they are for. */
+/** What to expect of a run: bands over recorded runs, and which runs they apply to. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../../lib/io/paths.js';
@@ -15,7 +15,7 @@ const change = (overrides: object) =>
 const steps = (length: number, metrics: (step: number) => Record<string, number>): StepMetrics[] =>
   Array.from({ length }, (_, step) => ({ step, metrics: metrics(step) }));
 
-describe('bands', () => {
+describe('reference bands', () => {
   it('are percentiles of all values within five steps, over all runs', () => {
     // Around step 10 a run has the values 5 to 15; three runs at distances of 100.
     const runs = [0, 100, 200].map((base) => steps(21, (step) => ({ reward: base + step })));
@@ -25,7 +25,7 @@ describe('bands', () => {
     expect(reward[2]).toEqual([10, expect.closeTo(8.2, 1), 110, expect.closeTo(211.8, 1)]);
   });
 
-  it('leave out steps without questions of the type, and need three runs', () => {
+  it('leave out steps without questions of the type, and need at least three runs', () => {
     const run = steps(11, (step) => ({
       'decomposition_ratio/sequential': step === 3 ? 1 : 0,
       'share/sequential': step === 3 ? 0.25 : 0,
@@ -44,14 +44,14 @@ describe('bands', () => {
   });
 });
 
-describe('a run is comparable', () => {
+describe('a run is compared with the reference', () => {
   it.each([
     [{}, []],
     [{ seed: 9, model: 'instruct-3', checkpointEvery: 5, retrievalDeadlineMs: 100 }, []],
     [{ grpo: { steps: 40, maxTokensPerPass: 512 }, guards: { kl: { limit: 9 } } }, []],
     [{ grpo: { learningRate: 1e-4 } }, ['grpo.learningRate']],
     [{ rewards: { lambdaD: 0.5 }, rollout: { topK: 1 } }, ['rollout.topK', 'rewards.lambdaD']],
-  ])('unless settings that matter differ: %j', (overrides, names) => {
+  ])('unless relevant settings differ: %j', (overrides, names) => {
     expect(incomparableSettings(change(overrides))).toEqual(names);
   });
 
@@ -60,7 +60,7 @@ describe('a run is comparable', () => {
     expect(await findReference({ config: PRESET, data: 'my-data' }, [])).toEqual({});
   });
 
-  it('by its rewards, and the page is told what else differs', async () => {
+  it('only with the same rewards; other differences are listed', async () => {
     const { reference } = await findReference({ config: PRESET }, []);
     expect(reference).toMatchObject({ method: 'parallelsearch', initialModel: 'instruct' });
     const own = steps(1, () => ({ 'rewards/outcome': 1, 'rewards/mine': 1 }));
@@ -72,7 +72,7 @@ describe('a run is comparable', () => {
   });
 });
 
-it('the committed file is what the recorded runs give (else: npm run tools -- reference-curves)', async () => {
+it('the committed file matches the recorded runs (else: npm run tools -- reference-curves)', async () => {
   const committed = JSON.parse(readFileSync(REFERENCE_FILE, 'utf8')) as Reference[];
   expect(committed).toEqual(await makeReferences(packagePath('data', 'checkpoints')));
   const methods = committed.map(({ method, initialModel }) => `${method} ${initialModel}`);

@@ -24,7 +24,7 @@ async function ask(
 }
 
 describe('the server of the live page', () => {
-  it('serves this machine only a page that may request from its own server only', async () => {
+  it('listens locally, and serves a page that may only request from its own server', async () => {
     expect(new URL(server.url).hostname).toBe('127.0.0.1');
     const { status, headers, body } = await ask('/');
     expect(status).toBe(200);
@@ -54,14 +54,14 @@ describe('the server of the live page', () => {
     ...evil.map((host) => ({ status: 403, path: '/', headers: { host } })), // also by DNS rebinding
     ...methods.map((method) => ({ status: 405, path: '/', method })),
     ...paths.map((path) => ({ status: 404, path })),
-  ])('refuses $path, $method, $headers.host with $status', async ({ status, path, ...options }) => {
+  ])('rejects $path, $method, $headers.host with $status', async ({ status, path, ...options }) => {
     const answered = await ask(`${server.url.slice(0, -1)}${path}`, options);
     expect(answered.status).toBe(status);
     expect(answered.headers.allow).toBe(status === 405 ? 'GET' : undefined);
     expect(answered.body).not.toContain('steps');
   });
 
-  it('accepts the name localhost', async () => {
+  it('accepts the host name localhost', async () => {
     const { port } = new URL(server.url);
     expect((await ask('/', { headers: { host: `localhost:${port}` } })).status).toBe(200);
   });

@@ -19,7 +19,7 @@ for (const [i, name] of NAMES.entries()) {
 }
 
 describe('findRuns', () => {
-  it('finds them in subfolders, newest first, and names the command without one', () => {
+  it('finds runs in subfolders, newest first; without one it suggests a command', () => {
     expect([...findRuns(root).keys()]).toEqual(NAMES.toReversed());
     const empty = path.join(root, 'empty');
     mkdirSync(empty);
@@ -27,8 +27,8 @@ describe('findRuns', () => {
   });
 });
 
-describe('the page', () => {
-  it('has a row for each run with its final figures and the settings that differ', async () => {
+describe('the overview of runs', () => {
+  it('has one row per run with its final figures and the settings that differ', async () => {
     const html = await runsPageHtml(root);
     const [, table] = /<table class="sortable"(.*?)<\/table>/s.exec(html)!;
     const rows = Array.from(table.matchAll(/<tr><th scope="row">(.*?)<\/tr>/g), ([, row]) => {
@@ -55,7 +55,7 @@ describe('the page', () => {
   });
 });
 
-describe('the server', () => {
+describe('the server of the overview', () => {
   let server: Awaited<ReturnType<typeof startRunsServer>>;
   beforeAll(async () => (server = await startRunsServer(path.join(root, 'grid'))));
   afterAll(() => server.close());
@@ -64,7 +64,7 @@ describe('the server', () => {
     return { status: response.status, body: await response.text() };
   };
 
-  it('has the page of each run, rollouts of a step, and a comparison', async () => {
+  it('serves the page of each run, rollouts of a step, and a comparison', async () => {
     expect((await get('run?run=a')).body).toContain('data-source="content?run=a&amp;"');
     expect((await get('rollouts?run=a&step=4')).body).toContain('<h3>Step 4: 0?');
     for (const page of ['run?run=a', 'compare?run=a&run=b'])
@@ -79,7 +79,7 @@ describe('the server', () => {
   });
 
   it.skipIf(!chromiumPath)(
-    'sorts, chooses, smooths and steps, keeps all of it in view, and shows new runs (needs Chromium)',
+    'sorts, filters, smooths and steps, keeps its state, and shows new runs (needs Chromium)',
     async () => {
       const { page, complaints } = await openPage(new URL(server.url));
       const names = () => page.locator('#runs-table tbody th').allTextContents();

@@ -13,7 +13,7 @@ const parsed = (transcript: object) =>
   syntheticData([parseTrajectory({ id: 'q', golden_answers: ['c'], ...transcript })]);
 
 describe('viewerData', () => {
-  it('leaves out token ids and log-probs', () => {
+  it('omits token ids and log-probs', () => {
     const data = syntheticData(syntheticLines(100), 10);
     expect(data.trajectories).toHaveLength(100);
     expect(JSON.stringify(data)).not.toMatch(/tokenIds|logProbs/);
@@ -75,8 +75,8 @@ describe('viewerData', () => {
   });
 });
 
-describe('labels', () => {
-  it('are behaviour labels, and faults of the recording and of the search', () => {
+describe('viewer labels', () => {
+  it('are behaviour labels, format faults and search failures', () => {
     expect(prepared(0, [{ queries: ['Town0', 'River0'] }], 'Town0').labels).toEqual([]);
     expect(prepared(0, [{ queries: ['Town0', 'Elsewhere'] }], 'x').labels).toEqual([
       'under_search',

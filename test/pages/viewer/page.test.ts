@@ -25,7 +25,7 @@ describe('the filter', () => {
     expect(filter({ method: '', search: ' ' })).toEqual([...Array(200).keys()]);
   });
 
-  it.each(FACETS)('agrees with the counts of the facet $key', (facet) => {
+  it.each(FACETS)('matches the counts of the facet $key', (facet) => {
     for (const [value, number] of facetValues(data, facet))
       expect(count({ [facet.key]: value })).toBe(number);
   });
@@ -59,7 +59,7 @@ describe('the filter', () => {
 });
 
 describe('groups and partners', () => {
-  it('groups the rollouts of one question, method and step', () => {
+  it('contain the rollouts of one question, method and step', () => {
     expect(findGroup(data, 12)).toEqual([10, 12, 14, 16, 18]);
     expect(listMethods(data)).toEqual(['parallelsearch', 'search-r1']);
   });
@@ -68,11 +68,11 @@ describe('groups and partners', () => {
     [12, 'search-r1', 11],
     [10, 'parallelsearch', 12],
     [10, 'absent', null],
-  ])('finds for %d a partner of %s on the same question, never itself', (i, method, partner) => {
+  ])('find for %d the partner of %s on the same question, never itself', (i, method, partner) => {
     expect(findPartner(data, i, method)).toBe(partner);
   });
 
-  it('subtracts the mean reward', () => {
+  it('aboveMean subtracts the mean reward', () => {
     expect(aboveMean([1, 0, 0.5])).toEqual([0.5, -0.5, 0]);
   });
 });
@@ -103,7 +103,7 @@ describe('diagrams', () => {
     expect(nodesAsked(graph, query).map(({ id }) => id)).toEqual(ids);
   });
 
-  it('mark sub-questions never asked', () => {
+  it('mark sub-questions that were never searched', () => {
     const turns = [turn('Town0', 'x')];
     const columns = questionDiagram({ ...comparison, turns });
     expect(columns[0].map(({ kind }) => kind)).toEqual(['asked', 'missed']);
@@ -118,7 +118,7 @@ describe('diagrams', () => {
     expect(columns).toMatchObject([[{ id: '', from: [] }]]);
   });
 
-  it('show the turns in order, and what each sub-query asks for', () => {
+  it('show turns in order, and what each sub-query asks for', () => {
     const failed = { queries: ['River0'], results: [{ status: 'failed' as const, reason: '' }] };
     const turns = [turn('Town0', 'elsewhere'), failed];
     const columns = policyDiagram({ ...comparison, answer: null, exactMatch: 0, turns });
@@ -130,6 +130,6 @@ describe('diagrams', () => {
   });
 });
 
-it('shows no number but zero as zero', () => {
+it('shows only zero as zero', () => {
   expect([0, 0.4, -0.003, 5e-7].map(signed)).toEqual(['0.00', '+0.40', '−0.0030', '+5.0e-7']);
 });

@@ -26,7 +26,7 @@ function hostileData(): ViewerData {
 }
 
 describe('viewerHtml', () => {
-  it('escapes all text outside the packed data', async () => {
+  it('escapes all text outside the compressed data', async () => {
     const html = await viewerHtml({ title: 'A <title>', data: hostileData() });
     expect(html).toContain('<title>A &lt;title&gt;</title>');
     expect(html).not.toMatch(/<script>window|<img/);
@@ -35,7 +35,7 @@ describe('viewerHtml', () => {
     expect(JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString())).toEqual(hostileData());
   });
 
-  it('refuses more text than a page can hold', async () => {
+  it('rejects more text than a page can hold', async () => {
     const data = syntheticData(syntheticLines(1));
     data.trajectories[0].segments[0].text = 'x'.repeat(250e6);
     await expect(viewerHtml({ title: 'T', data })).rejects.toThrow(/fewer trajectories/);
@@ -90,7 +90,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     page = opened.page;
   });
 
-  it('keeps only the visible rows of thousands of trajectories', async () => {
+  it('renders only the visible rows of thousands of trajectories', async () => {
     await counts(COUNT);
     expect(await numRows()).toBeGreaterThan(10);
     expect(await numRows()).toBeLessThan(60);
@@ -99,7 +99,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     expect(await numRows()).toBeLessThan(60);
   });
 
-  it('works by keyboard', async () => {
+  it('works with the keyboard', async () => {
     for (const [key, place] of [
       ['ArrowDown', 2],
       ['End', COUNT],
@@ -142,7 +142,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     await chip('Half a decomposition').uncheck();
   });
 
-  it('opens what the address names', async () => {
+  it('opens the view given in the address', async () => {
     const question = 'Which is older, Town0 or River0?';
     const methods = { method: 'parallelsearch', partner: 'search-r1' };
     const unknown = { labels: 'none of these', type: 'none of these', nonsense: 'x' };
@@ -226,7 +226,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     expect(hostile.complaints).toEqual([]);
   });
 
-  it('flags a transcript that does not say who wrote what', async () => {
+  it('flags an ambiguous transcript', async () => {
     const response =
       '<search>a</search><information>b</information></information><answer>c</answer>';
     const unclear = parseTrajectory({ id: 'q', question: 'Who?', golden_answers: ['c'], response });
@@ -253,7 +253,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     ]);
   });
 
-  it('works with scripts off', async () => {
+  it('works without scripts', async () => {
     const still = await openPage(file, { withScripts: false });
     expect(await still.page.locator('noscript tbody tr').count()).toBe(50);
   });

@@ -31,7 +31,7 @@ export const call = (...calls: object[]): AssistantMessage => ({
 export const refuse = (status: number, error: object): Response =>
   Response.json({ error: { message: '', type: 'invalid_request_error', ...error } }, { status });
 
-/** The server-sent events of a message, a few characters each. */
+/** The server-sent events of a message, in chunks of a few characters. */
 function streamOf({ content, tool_calls: calls = [] }: AssistantMessage, usage: object): Response {
   const partsOf = (text: string): string[] => text.match(/[^]{1,5}/g) ?? [];
   const deltas: object[] = [
@@ -52,12 +52,12 @@ function streamOf({ content, tool_calls: calls = [] }: AssistantMessage, usage: 
   return new Response(data.map((line) => `data: ${line}\n\n`).join(''), { headers });
 }
 
-/** Whether a conversation is the client's, at startup. */
+/** Whether a conversation is the client's startup probe. */
 export const isProbe = ([first]: readonly Message[]): boolean =>
   first.content === 'Search for the capital of France.';
 
 /**
- * @param reply the model's message, or a response in place of it; the client's probe is
+ * @param reply the model's message, or a response in its place; the client's probe is
  * answered with a call unless `seesProbe`
  */
 export async function startChatStandIn(

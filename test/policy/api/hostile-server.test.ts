@@ -1,4 +1,4 @@
-/** A policy's server with hostile answers: each is refused by name, the others go on. */
+/** A policy's server with hostile answers: each is rejected, and the others continue. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -31,18 +31,18 @@ const withChoice = (more: object): string => JSON.stringify({ choices: [{ ...cho
 const withIds = (token_ids: number[]): string => withChoice({ token_ids, logprobs: null });
 const ones = (count: number): number[] => Array<number>(count).fill(1);
 
-/** Sent as if it were packed. */
+/** Sent as if compressed. */
 const BROKEN = 'not packed';
 
-/** Bodies with status 200, and words of the refusal. */
+/** Bodies with status 200, and text of the error. */
 const HOSTILE: Record<string, [body: string | Uint8Array, refusal: RegExp]> = {
   'a text of 1.8 MB': [withChoice({ text: 'x'.repeat(1_800_000) }), /at most \d+ bytes/],
   'a million ids': [withChoice({ token_ids: ones(1_000_000) }), /at most \d+ bytes/],
   'more ids than asked for': [withIds(ids.concat(ones(MAX_NEW_TOKENS))), /at most 20 token ids/],
   'an id outside the vocabulary': [withIds([99_999]), /99999/],
   'a negative id': [withIds([-1]), /-1/],
-  'an id that is no integer': [withChoice({ token_ids: [0.5] }), /token_ids\[0\]/],
-  'an id that is a text': [withChoice({ token_ids: ['1'] }), /token_ids\[0\]/],
+  'a fractional id': [withChoice({ token_ids: [0.5] }), /token_ids\[0\]/],
+  'an id as a string': [withChoice({ token_ids: ['1'] }), /token_ids\[0\]/],
   'no ids': [withChoice({ token_ids: null }), /token ids/],
   'too few log-probabilities': [withChoice({ logprobs: logprobs(1) }), /log-probab.* got 1/],
   'too many log-probabilities': [withChoice({ logprobs: logprobs(2 * ids.length) }), /log-probab/],
@@ -50,22 +50,22 @@ const HOSTILE: Record<string, [body: string | Uint8Array, refusal: RegExp]> = {
     withChoice({ logprobs: logprobs(ids.length, 5) }),
     /most 0.* got 5/,
   ],
-  'a part, then aborted': [withChoice({ finish_reason: 'abort' }), /abort/],
+  'an aborted reply': [withChoice({ finish_reason: 'abort' }), /abort/],
   'an error with status 200': ['{"error": {"message": "overloaded"}}', /error: overloaded/],
   'no text': [withChoice({ text: null }), /text/],
-  'a text that is a list': [withChoice({ text: [] }), /text/],
+  'a list as text': [withChoice({ text: [] }), /text/],
   'no choice': ['{"choices": []}', /choices/],
   'two choices': [JSON.stringify({ choices: [choice, choice] }), /choices/],
   'an empty object': ['{}', /choices/],
   'a list': ['[]', /object/],
   null: ['null', /object/],
   nothing: ['', /JSON/],
-  'a page': ['<!doctype html><title>Sign in</title>', /JSON/],
-  'half an answer': [withChoice({}).slice(0, -5), /JSON/],
+  'an HTML page': ['<!doctype html><title>Sign in</title>', /JSON/],
+  'a truncated answer': [withChoice({}).slice(0, -5), /JSON/],
   'a hundred thousand brackets': ['['.repeat(50_000), /JSON/],
   'bytes that are not UTF-8': [Uint8Array.of(0x7b, 0xff, 0xfe), /JSON/],
-  '64 MB, packed': [gzipSync(Buffer.alloc(1 << 26, ' ')), /at most \d+ bytes/],
-  'what does not unpack': [BROKEN, /decompressed/],
+  '64 MB, compressed': [gzipSync(Buffer.alloc(1 << 26, ' ')), /at most \d+ bytes/],
+  'invalid gzip data': [BROKEN, /decompressed/],
 };
 
 const MODELS = '{"data": [{"id": "m", "max_model_len": 100000}]}';
@@ -103,7 +103,7 @@ const run = async (policy: Parameters<typeof rollOut>[0]) => {
 };
 
 describe.each(Object.entries(HOSTILE))('a server that answers with %s', (_, [body, refusal]) => {
-  it('is refused by name while others go on', async () => {
+  it('is rejected with the reason while others continue', async () => {
     hostile = undefined;
     const policy = await openCompletionsPolicy(url, { retries: 0, tokenizer: folder });
     hostile = body;
@@ -119,7 +119,7 @@ it.each([
   '{"data": [{"id": "m", "max_model_len": 0}]}',
   '{"data": [{"id": "m", "max_model_len": "100"}]}',
   '{"error": {"message": "starting"}}',
-])('refuses a list of models in words: %s', async (body) => {
+])('an invalid list of models is rejected with the reason: %s', async (body) => {
   models = body;
   const opened = openCompletionsPolicy(url, { retries: 0, tokenizer: folder });
   await expect(opened).rejects.toThrow(/list of models from .*, but .*(max_model_len|starting)/s);
@@ -128,14 +128,14 @@ it.each([
 
 it.each([
   'a text of 1.8 MB',
-  'a part, then aborted',
+  'an aborted reply',
   'an error with status 200',
   'no choice',
   'two choices',
-  'a page',
+  'an HTML page',
   'nothing',
-  'half an answer',
-])('a chat server that answers with %s is refused, too', async (name) => {
+  'a truncated answer',
+])('a chat server that answers with %s is rejected, too', async (name) => {
   hostile = undefined;
   const policy = await openChatPolicy(url, { retries: 0, promptForm: 'chat' });
   [hostile] = HOSTILE[name];

@@ -61,7 +61,7 @@ describe('openChatPolicy', () => {
     expect(parts.join('')).toBe(message.content ?? '');
   });
 
-  it('writes tags where the server refuses tools, and restores the stop text', async () => {
+  it('uses tags if the server rejects tools, and restores the stop text', async () => {
     const refused = { message: '"auto" tool choice requires --enable-auto-tool-choice' };
     const written = '<think> a </think><search> b ';
     await startUnknown(({ tools }) => (tools ? refuse(400, refused) : say(written)));
@@ -72,14 +72,14 @@ describe('openChatPolicy', () => {
     await expect(open({ promptForm: 'tools' })).rejects.toThrow('enable-auto-tool-choice');
   });
 
-  it('writes tags where the server takes tools but ignores them', async () => {
+  it('uses tags if the server accepts tools but ignores them', async () => {
     await startUnknown(() => say('Paris'));
     expect((await open()).promptForm).toBe('chat');
     expect(server.requests[0]).toMatchObject({ tool_choice: 'required' });
     expect((await open({ promptForm: 'tools' })).promptForm).toBe('tools');
   });
 
-  it('writes tags where the prompt is as long without tools', async () => {
+  it('uses tags if the prompt is as long without tools', async () => {
     const usage = { prompt_tokens: 37, completion_tokens: 2 };
     await startUnknown(({ tools }) =>
       Response.json({ choices: [{ message: tools ? call({ query: 'a' }) : say('b') }], usage }),
@@ -89,7 +89,7 @@ describe('openChatPolicy', () => {
     expect((await open()).promptForm).toBe('tools');
   });
 
-  it('names the function where the server refuses to require any', async () => {
+  it('names the function if the server rejects tool_choice required', async () => {
     await startUnknown((request) =>
       (request as { tool_choice?: unknown }).tool_choice === 'required'
         ? refuse(500, { message: 'string indices must be integers' })
@@ -99,13 +99,13 @@ describe('openChatPolicy', () => {
     expect(server.requests.at(-2)).toMatchObject({ tool_choice: { function: { name: 'search' } } });
   });
 
-  it('does not require a call of a server that refuses to', async () => {
+  it('omits tool_choice if the server rejects it', async () => {
     const refused = () => refuse(400, { param: 'tool_choice', message: 'Unsupported.' });
     await startUnknown((request) => ('tool_choice' in request ? refused() : say('Paris')));
     expect((await open()).promptForm).toBe('tools');
   });
 
-  it('leaves out parameters that the model refuses', async () => {
+  it('omits parameters that the model rejects', async () => {
     await startUnknown((request) => {
       if ('max_tokens' in request)
         return refuse(400, { param: 'max_tokens', message: 'Use max_completion_tokens.' });
@@ -120,7 +120,7 @@ describe('openChatPolicy', () => {
     expect(server.requests.at(-1)).not.toHaveProperty('temperature');
   });
 
-  it('names a context that is full, and other refusals', async () => {
+  it('tells a full context from other errors', async () => {
     let code = 'context_length_exceeded';
     await start(() => refuse(400, { code, message: 'No.' }));
     const policy = await open();
@@ -133,7 +133,7 @@ describe('openChatPolicy', () => {
     new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
   const choose = (choice: object) => ({ choices: [{ delta: {}, ...choice }] });
 
-  it('keeps calls apart that a stream sends with the same index', async () => {
+  it('separates streamed calls with the same index', async () => {
     const message = call({ query: 'a' }, { query: 'b' });
     const calls = message.tool_calls!.map((one) => ({ index: 0, ...one }));
     const deltas = calls.map((one) => choose({ delta: { tool_calls: [one] } }));
@@ -142,7 +142,7 @@ describe('openChatPolicy', () => {
     expect((await reply).message).toEqual(message);
   });
 
-  it('reads the words of a refusal, which arrive as a field of their own', async () => {
+  it('reads a refusal from its own field', async () => {
     const deltas = ["I can't ", 'help.'].map((refusal) => choose({ delta: { refusal } }));
     await start(() => stream(...deltas, choose({ finish_reason: 'stop' })));
     const parts: string[] = [];
@@ -158,7 +158,7 @@ describe('openChatPolicy', () => {
   it.each([
     { prompt_tokens: -5, completion_tokens: 2 },
     { prompt_tokens: 5, completion_tokens: 1e300 },
-  ])('leaves out a usage that cannot be: %j', async (usage) => {
+  ])('omits impossible usage: %j', async (usage) => {
     await start(() => Response.json({ choices: [{ message: say('Rome') }], usage }));
     expect(await (await open()).reply(QUESTION, OPTIONS)).not.toHaveProperty('usage');
   });
@@ -166,18 +166,18 @@ describe('openChatPolicy', () => {
   const text = choose({ delta: { content: 'Ro' } });
   const whole = { choices: [{ message: say('Rome'), finish_reason: 'stop' }] };
   it.each([
-    ['a stream without an end', stream(text), /no end/],
+    ['an unfinished stream', stream(text), /no end/],
     ['an error in a stream', stream(text, { error: { message: 'crashed' } }), /crashed/],
     ['other JSON in place of a stream', Response.json({ time: 12 }), /got: .*12/],
     ['half an answer', stream(text, choose({ finish_reason: 'length' })), /maxNewTokens/],
-    ['no text within the limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
+    ['no text within the token limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['a withheld reply', stream(choose({ finish_reason: 'content_filter' })), /withheld/],
     [
-      'a reply withheld midway',
+      'a reply withheld in mid-stream',
       stream(text, choose({ finish_reason: 'content_filter' })),
       /withheld/,
     ],
-  ])('refuses %s', async (_, response, reason) => {
+  ])('rejects %s', async (_, response, reason) => {
     await start(() => response);
     const reply = (await open()).reply(QUESTION, { ...OPTIONS, onText: () => undefined });
     const error: unknown = await reply.catch((thrown: unknown) => thrown);
@@ -185,7 +185,7 @@ describe('openChatPolicy', () => {
     expect((error as Error).message).toMatch(reason);
   });
 
-  it('takes a whole message in place of a stream', async () => {
+  it('accepts a whole message in place of a stream', async () => {
     await start(() => Response.json(whole));
     const parts: string[] = [];
     const onText = (text: string) => void parts.push(text);
@@ -193,7 +193,7 @@ describe('openChatPolicy', () => {
     expect([message.content, ...parts]).toEqual(['Rome', 'Rome']);
   });
 
-  it('takes a message that the limit cuts after its answer or in its tags', async () => {
+  it('accepts a message cut off after its answer or within tags', async () => {
     const cut = (content: string) => ({
       choices: [{ message: say(content), finish_reason: 'length' }],
     });
@@ -209,7 +209,7 @@ describe('openChatPolicy', () => {
   it.each([
     [401, /POLICY_TOKEN/],
     [404, /\/v1.*--model/],
-  ])('says what to do about status %d', async (status, remedy) => {
+  ])('suggests a remedy for status %d', async (status, remedy) => {
     await startUnknown(() => refuse(status, { message: 'No.' }));
     await expect(open()).rejects.toThrow(remedy);
   });
@@ -227,7 +227,7 @@ describe('openChatPolicy', () => {
     await expect(policy.reply(QUESTION, { ...OPTIONS, signal })).rejects.toThrow(/timeout/);
   });
 
-  it('sends a password of the address as a header, and shows it nowhere', async () => {
+  it('sends a password in the address as a header and never shows it', async () => {
     await startUnknown(() => refuse(500, { message: 'broken' }));
     const address = server.api.replace('http://', 'http://me:secret@');
     const error = (await openChatPolicy(address).catch((reason: unknown) => reason)) as Error;
@@ -236,7 +236,7 @@ describe('openChatPolicy', () => {
     expect(server.tokens[0]).toBe(`Basic ${Buffer.from('me:secret').toString('base64')}`);
   });
 
-  it('takes the address of an endpoint, and names the other API', async () => {
+  it("accepts an endpoint's address, and names the other API", async () => {
     await start(() => say('Rome'));
     for (const path of ['/chat/completions', '/completions/', '/models'])
       expect((await openChatPolicy(server.api + path, { retries: 0 })).name).toBe('scripted');
@@ -244,7 +244,7 @@ describe('openChatPolicy', () => {
     await expect(other).rejects.toThrow(`Expected chat:${server.api} for`);
   });
 
-  it('is what addresses that begin with chat: open', async () => {
+  it('opens addresses that begin with chat:', async () => {
     await start(() => say('yes'));
     const policy = await openRemotePolicy(`chat:${server.api}`, { promptForm: 'full' });
     expect(policy).toMatchObject({ promptForm: 'chat' });

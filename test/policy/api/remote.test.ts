@@ -99,7 +99,7 @@ describe('a recorded answer of vLLM', () => {
     });
   });
 
-  it('was sampled with one seed per row', async () => {
+  it('is sampled with one seed per row', async () => {
     const two = contexts.slice(0, 2);
     const policy = await openRecorded();
     const sampled = await policy.generate(two, sampling(two, { temperature: 1, topP: 0.9 }));
@@ -115,7 +115,7 @@ describe('a recorded answer of vLLM', () => {
     await expect(answerOf(policy, long)).rejects.toThrow('maximum context length is 1024');
   });
 
-  it('is what the stand-in returns', async () => {
+  it("equals the stand-in's answer", async () => {
     const server = closing(await startVllmStandIn(local, { model: 'instruct-1', root: folder }));
     for (const { choice, ...body } of completions.filter(({ temperature }) => temperature === 0)) {
       const response = await fetch(`${server.api}/completions`, {
@@ -129,7 +129,7 @@ describe('a recorded answer of vLLM', () => {
   });
 });
 
-/** A policy over a stand-in, without waits before retries. */
+/** A policy over a stand-in, without delays before retries. */
 async function openStandIn(
   policy: Policy,
   standIn: Partial<Parameters<typeof startVllmStandIn>[1]> = {},
@@ -162,7 +162,7 @@ describe('a server without token ids', () => {
     { text = SAID, tokenizer = folder } = {},
   ) => openStandIn(saying(text), { isTextOnly }, { tokenizer });
 
-  it.each(['keeps stop', 'cuts stop'] as const)('gets text, and %s', async (isTextOnly) => {
+  it.each(['keeps stop', 'cuts stop'] as const)('gives text and %s', async (isTextOnly) => {
     const { server, policy } = await openTextOnly(isTextOnly);
     expect(policy).toMatchObject({
       maxLength: 1024,
@@ -186,7 +186,7 @@ describe('a server without token ids', () => {
     ]);
   });
 
-  it('sees names of special tokens, but not those quoted in passages', async () => {
+  it('receives names of special tokens, escaped if quoted in passages', async () => {
     const { server, policy } = await openTextOnly('keeps stop');
     const { tokenizer } = local;
     const passage = tokenizer.encode('It is <eos>, not <pad>.');
@@ -194,7 +194,7 @@ describe('a server without token ids', () => {
     expect(server.requests.at(-1)!.prompt).toBe('Who?<eos>It is < eos>, not < pad>.');
   });
 
-  it('puts the begin token before the text itself', async () => {
+  it('receives the begin token as text', async () => {
     for (const file of ['tokenizer.json', 'config.json'])
       await copyFile(join(folder, file), join(other, file));
     await writeFile(join(other, 'tokenizer_config.json'), '{ "bos_token": "<eos>" }');
@@ -204,7 +204,7 @@ describe('a server without token ids', () => {
     expect(server.requests.at(-1)!.prompt).toBe('Who?');
   });
 
-  it('gets no stop text added if none was cut', async () => {
+  it('gets no stop text appended if none was cut', async () => {
     const text = '<think> a </think> I do not know';
     const { policy } = await openTextOnly('cuts stop', { text });
     expect((await answerOf(policy)).text).toBe(text);
@@ -253,7 +253,7 @@ describe('retries and limits', () => {
 });
 
 it('limits concurrent requests', async () => {
-  // Answers once three requests wait, whatever their timing.
+  // Answers once three requests are waiting, independent of their timing.
   const waiting: (() => void)[] = [];
   const instead = async ({ max_tokens: length }: CompletionRequest): Promise<undefined> => {
     const isProbe = length === 1;

@@ -1,4 +1,4 @@
-/** A server that answers as vLLM, with a local policy. */
+/** A server that answers like vLLM, with a local policy. */
 import { json } from 'node:stream/consumers';
 import { serveLocally } from '../../../lib/io/local-server.js';
 import type { Policy } from '../../../lib/policy/policy.js';
@@ -20,9 +20,9 @@ interface StandInOptions {
   model: string;
   /** The model's folder. */
   root?: string;
-  /** Text only: as `transformers serve` (keeps stop texts) or llama.cpp (cuts them). */
+  /** Text only: like `transformers serve` (keeps stop texts) or llama.cpp (cuts them). */
   isTextOnly?: 'keeps stop' | 'cuts stop';
-  /** Returns a response in place of a completion, or nothing. */
+  /** Returns a response in place of a completion, or undefined. */
   instead?: (request: CompletionRequest) => Response | Promise<Response | undefined> | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Adapters are only loaded on the model that they were trained from. */
+/** Adapters only load on the model that they were trained from. */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -30,7 +30,7 @@ await writeTinyAdapter(adapter, model);
 await writeTinyAdapter(foreign, model, { hasHashes: false });
 
 describe('the base of an adapter', () => {
-  it('is named by the SHA-256 of its files', async () => {
+  it('is identified by the SHA-256 of its files', async () => {
     expect(await identifyModel(model)).toEqual({
       name: 'model',
       weights: sha256(join(model, 'model.safetensors')).slice(0, 12),
@@ -44,7 +44,7 @@ describe('the base of an adapter', () => {
     await expect(requireBase(adapter, copy)).resolves.toBeUndefined();
   });
 
-  it('has the same weights, which the error names with the remedy', async () => {
+  it('must have the same weights; the error suggests a remedy', async () => {
     const refused =
       /adapter was trained from, model \(weights .*other has different weights.*--model/s;
     await expect(loadLocalPolicy(other, { adapter })).rejects.toThrow(refused);
@@ -52,7 +52,7 @@ describe('the base of an adapter', () => {
     await expect(exported).rejects.toThrow(refused);
   });
 
-  it('has the same tokenizer', async () => {
+  it('must have the same tokenizer', async () => {
     const changed = join(root, 'changed');
     cpSync(model, changed, { recursive: true });
     const file = join(changed, 'tokenizer.json');
@@ -60,18 +60,18 @@ describe('the base of an adapter', () => {
     await expect(requireBase(adapter, changed)).rejects.toThrow('different tokenizer');
   });
 
-  it('may be another if that is forced, or if the adapter names none', async () => {
+  it('may differ if forced, or if the adapter names no base', async () => {
     for (const options of [{ adapter, force: true }, { adapter: foreign }])
       (await loadLocalPolicy(other, options)).dispose();
   });
 
-  it('is kept by an export', async () => {
+  it('is preserved by an export', async () => {
     const out = join(root, 'export');
     await exportModel(out, { model, adapter }, { storage: 'F16' });
     expect(await readBaseModel(join(out, 'adapter'))).toEqual(await readBaseModel(adapter));
   });
 
-  it('is not read from a damaged file', async () => {
+  it('is rejected if its file is damaged', async () => {
     const damaged = join(root, 'damaged');
     cpSync(adapter, damaged, { recursive: true });
     writeFileSync(join(damaged, 'base_model.json'), '{"name": "model", "weights": "abc"}');
@@ -79,7 +79,7 @@ describe('the base of an adapter', () => {
   });
 });
 
-it("an adapter's own tokenizer replaces the model's, also in an export", async () => {
+it("an adapter's tokenizer replaces the model's, also in an export", async () => {
   const own = join(root, 'own');
   cpSync(foreign, own, { recursive: true });
   cpSync(join(model, 'tokenizer.json'), join(own, 'tokenizer.json'));
@@ -105,7 +105,7 @@ describe('committed adapters', () => {
       .map((file) => join(folder, file, '..')),
   );
 
-  it('name the hashes of the base that is there', async () => {
+  it('name the hashes of a base that exists', async () => {
     expect(committed.length).toBeGreaterThan(10);
     for (const folder of committed) {
       const named = await readBaseModel(folder);
@@ -115,7 +115,7 @@ describe('committed adapters', () => {
     }
   });
 
-  it('say how to make a base that is missing', async () => {
+  it('say how to make a missing base', async () => {
     const copy = join(root, 'real', 'adapter');
     cpSync(join(READER, 'parallelsearch-seed1'), copy, { recursive: true });
     await expect(adapterBase(copy)).rejects.toThrow('--model smollm2-parallelsearch');

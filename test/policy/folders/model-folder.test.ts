@@ -75,14 +75,14 @@ it.each<[name: string, fault: string, damage: (file: string) => void, message: s
   ['tokenizer.json', 'missing', rmSync, 'tokenizer.json'],
   ['model.safetensors', 'missing', rmSync, 'model.safetensors'],
   ['model.safetensors', 'cut off', cutOff, 'model.safetensors: '],
-])('names the file: %s %s', async (name, _, damage, message) => {
+])('reports the file: %s %s', async (name, _, damage, message) => {
   const folder = inFolder('model');
   await saveModel(folder, tinyModel(), { storage: 'F16' });
   damage(join(folder, name));
   await expect(loadModel(folder)).rejects.toThrow(message);
 });
 
-it('rejects a trained head where config.json says that there is none', async () => {
+it('rejects an untied lm_head if config.json ties it', async () => {
   const model = tinyModel();
   await saveModel(inFolder(), model, { storage: 'F32' });
   const arrays = await readSafetensors(inFolder('model.safetensors'));
@@ -97,7 +97,7 @@ it('rejects a trained head where config.json says that there is none', async () 
   await expect(loadModel(inFolder())).rejects.toThrow(/lm_head.*tie_word_embeddings/);
 });
 
-it('counts every file that a tokenizer is read from as a setting', async () => {
+it('lists every file of a tokenizer as a setting', async () => {
   await saveModel(inFolder(), tinyModel(), { storage: 'F16' });
   const old = ['added_tokens.json', 'special_tokens_map.json'];
   for (const name of old) writeFileSync(inFolder(name), '{}');
@@ -113,8 +113,8 @@ describe('generation_config.json', () => {
     return loadLocalPolicy(inFolder());
   };
 
-  it('has the end tokens, and says what of it is not applied', async () => {
-    // As Qwen2.5-Instruct has it.
+  it('sets the end tokens; settings that do not apply are noted', async () => {
+    // As in Qwen2.5-Instruct.
     const sampling = { do_sample: true, temperature: 0.7, top_k: 20, top_p: 1 };
     const limits = { repetition_penalty: 1.05, max_new_tokens: 2048, min_length: 0 };
     const policy = await load({ eos_token_id: [7, 8], ...sampling, ...limits });
@@ -133,12 +133,12 @@ describe('generation_config.json', () => {
     { sequence_bias: [[[3], 1]] },
     { guidance_scale: 1.5 },
     { eos_token_id: '</s>' },
-  ])('is refused with %j', async (settings) => {
+  ])('is rejected with %j', async (settings) => {
     await expect(load(settings)).rejects.toThrow(Object.keys(settings)[0]);
   });
 });
 
-it('rejects token ids beyond the vocabulary, added ones too', async () => {
+it('rejects token ids beyond the vocabulary, also of added tokens', async () => {
   const folder = inFolder('model');
   const { added_tokens } = TOKENIZER_JSON as { added_tokens: object[] };
   const added = [...added_tokens, { ...added_tokens[0], content: '<new>', id: 300 }];
@@ -150,7 +150,7 @@ it('rejects token ids beyond the vocabulary, added ones too', async () => {
 });
 
 it.skipIf(!isFull)(
-  'ends what does not end in a tokenizer, and names it (needs test:full)',
+  'stops tokenizers that run forever, and names the file (needs test:full)',
   async () => {
     await saveModel(inFolder(), tinyModel(), { storage: 'F32' });
     const write = (name: string, json: object): void =>
@@ -175,7 +175,7 @@ it.skipIf(!isFull)(
   90_000,
 );
 
-it('refuses a chat template that is not UTF-8', async () => {
+it('rejects a chat template that is not UTF-8', async () => {
   writeFileSync(inFolder('chat_template.jinja'), Buffer.from('é', 'latin1'));
   await expect(readTokenizerConfig(inFolder())).rejects.toThrow(/chat_template.jinja.*UTF-8/);
   writeFileSync(inFolder('chat_template.jinja'), '\uFEFFé');

@@ -45,11 +45,11 @@ const prepare = (path: string) => {
   return prepareTrainedModel('tiny-searcher', { log: (line) => lines.push(line), signal });
 };
 
-it('says what it needs without Python, and what works without it', async () => {
+it('suggests Python or --policy if Python is missing', async () => {
   await expect(prepare('empty')).rejects.toThrow(/Install Python 3\.9.*--policy/s);
 });
 
-it('makes the base once: the model with the warm-up merged into it', async () => {
+it('makes the base once: the model with the warm-up merged', async () => {
   const { model: base, adapter: trained } = await prepare('bin');
   expect([basename(base), trained]).toEqual(['tiny-warm-up', adapter]);
   expect(lines.join('\n')).toMatch(/tiny-searcher: a test\.\n.*made once in .*about \d+ s/);
@@ -64,11 +64,11 @@ it('makes the base once: the model with the warm-up merged into it', async () =>
   const [b] = await apart.generate(contexts, options);
   expect(a.tokenIds).toEqual(b.tokenIds);
 
-  // Without Python: everything is there.
+  // Without Python: everything exists.
   expect(await prepare('empty')).toEqual({ model: base, adapter });
 });
 
-it('makes a base on which the adapter is accepted, and no other', async () => {
+it('makes the only base that the adapter accepts', async () => {
   const { model: base } = await prepare('bin');
   await writeTinyAdapter(adapter, base, { seed: 2 });
   (await loadLocalPolicy(base, { adapter })).dispose();

@@ -85,14 +85,14 @@ describe('attention', () => {
     ]);
   });
 
-  it('sees a token itself and those before it, in one block and in several', () => {
+  it('is causal in one block and in several', () => {
     for (const tokens of [7, LONG]) {
       const x = queryKeyValue(tokens);
       expectClose(attendCausally(x, causalBlocks(tokens, c), c), expected(x));
     }
   });
 
-  it('sees cached tokens, but no padding', () => {
+  it('includes cached tokens, but no padding', () => {
     const cached = cachedKeys();
     const long = queryKeyValue(LONG);
     const blocks = causalBlocks(LONG, c, CACHED);

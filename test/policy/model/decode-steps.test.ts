@@ -1,4 +1,4 @@
-/** Generation by captured graphs compared with computing every step anew. */
+/** Generation by captured graphs, compared with computing every step separately. */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
@@ -53,7 +53,7 @@ describe.each([
   { backend: 'webgpu' as const, isThere: HAS_WEBGPU },
 ])('generation on $backend (needs $backend)', ({ backend, isThere }) => {
   it.skipIf(!isThere || backend === 'wasm')(
-    'gives the tokens of wasm, with log-probs within 1e-4, as rows end and over turns',
+    'gives the tokens of wasm, log-probs within 1e-4, as rows end and over turns',
     async () => {
       const expected = await generated('wasm');
       const turns = await generated(backend);

@@ -112,7 +112,7 @@ describe('tiny models compared with transformers', () => {
 });
 
 describe('llama', () => {
-  it('survives formatModelConfig and back', () => {
+  it('round-trips through formatModelConfig', () => {
     expect(parseModelConfig(formatModelConfig(CONFIG))).toEqual(CONFIG);
     const untied = { ...CONFIG, tieWordEmbeddings: false, eosTokenIds: [5, 7], padTokenId: null };
     expect(parseModelConfig(formatModelConfig(untied))).toEqual(untied);
@@ -156,7 +156,7 @@ describe('llama', () => {
     expect(parse).toThrow(field);
   });
 
-  it('rejects two forms of rotary settings that differ', () => {
+  it('rejects conflicting rotary settings', () => {
     const rope = { rope_type: 'linear', factor: 2 };
     const parse = (factor: number): unknown => {
       const rope_parameters = { ...rope, factor, rope_theta: 1e4 };

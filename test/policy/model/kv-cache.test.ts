@@ -15,7 +15,7 @@ const KV_HEADS = 2;
 const HEAD_WIDTH = 3;
 const NUM_LAYERS = 2;
 
-/** A cached token: a number from which its keys and values follow; null for padding. */
+/** A cached token: a number that determines its keys and values; null for padding. */
 type Token = number | null;
 
 /** A block of rows (B, L); padding holds numbers that must not be read. */

@@ -57,7 +57,7 @@ describe('a fresh adapter', () => {
     expect(logits(merged)).toEqual(logits(base));
   });
 
-  it('has A and B for every matrix, none for gains and embeddings', () => {
+  it('has A and B for every matrix, but not for gains and embeddings', () => {
     const adapter = createAdapter(CONFIG, LORA, createRandom(1));
     const matrices = Object.keys(base).filter((key) => /\.(qkv|o|gateUp|down)$/.test(key));
     const names = matrices.flatMap((key) => [`${key}.A`, `${key}.B`]);
@@ -204,7 +204,7 @@ describe("PEFT's arrays", () => {
   const columnsOf = (weights: Weights, from: number, count: number) =>
     tf.slice(weights['0.qkv'], [0, from], [16, count]).dataSync();
 
-  it('may have one A per module', async () => {
+  it('may use one A per module', async () => {
     const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
     const name = 'base_model.model.model.layers.0.self_attn.k_proj.lora_A.weight';
     const separate = new Map(arrays).set(name, { shape: [3, 16], values: new Float32Array(48) });
@@ -213,7 +213,7 @@ describe("PEFT's arrays", () => {
     expect(apart(columnsOf(merged, 0, 16), columnsOf(base, 0, 16))).toBeGreaterThan(0.01);
   });
 
-  it('leave other modules unchanged, also within a fused product', async () => {
+  it('leave other modules unchanged, also within a fused matrix', async () => {
     const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
     const partial = new Map([...arrays].filter(([name]) => /\.[qv]_proj\./.test(name)));
     const lora = { ...LORA, targetModules: ['q_proj', 'v_proj'] };
@@ -238,7 +238,7 @@ describe("PEFT's arrays", () => {
 });
 
 describe('parsePeftConfig', () => {
-  it('reads what peftConfig prints, and names missing fields', () => {
+  it('parses the output of peftConfig and names missing fields', () => {
     const targetModules = ['o_proj', 'down_proj'];
     const config = peftConfig({ ...LORA, targetModules }, { config: CONFIG, base: '../base' });
     expect(parsePeftConfig(config)).toEqual({ ...LORA, targetModules, base: '../base' });
@@ -272,7 +272,7 @@ describe('parsePeftConfig', () => {
     expect(() => parsePeftConfig({ r: 4, lora_alpha: 8, ...change })).toThrow(`at ${field}`);
   });
 
-  it('rejects a field that it does not know, unless it is unset', () => {
+  it('rejects unknown fields unless they are unset', () => {
     const unset = {
       alpha_pattern: {},
       modules_to_save: null,

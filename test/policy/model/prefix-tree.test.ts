@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { comparePrefixes, prefixTree } from '../../../lib/policy/model/prefix-tree.js';
 
-/** With few ids, so that many rows share prefixes. */
+/** With few distinct ids, so that many rows share prefixes. */
 const row = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 8 });
 const rows = fc.array(row, { minLength: 1, maxLength: 8 });
 
@@ -17,7 +17,7 @@ describe('prefixTree', () => {
     });
   });
 
-  it('has one token for each distinct prefix, and a cell for each token of a row', () => {
+  it('has one token for each distinct prefix and one cell for each token of a row', () => {
     fc.assert(
       fc.property(rows, (given) => {
         const { ids, places, shape, cells, firsts } = prefixTree(given);

@@ -40,11 +40,11 @@ function chiSquare(seen: number[], expected: number[]): number {
     return sum + (count - draws * expected[i]) ** 2 / (draws * expected[i]);
   }, 0);
 }
-/** The 99.9 % quantile for 5 degrees of freedom, more than for fewer. */
+/** The 99.9 % quantile for 5 degrees of freedom, larger than for fewer. */
 const QUANTILE = 20.5;
 
 describe('sampleToken', () => {
-  it('is greedy without drawing, first of equals', () => {
+  it('is greedy without drawing; the first of equals wins', () => {
     const random = createRandom('greedy');
     const before = random.state();
     const { tokenId, logProb } = sampleToken(softmax(1), GREEDY, random);
@@ -55,7 +55,7 @@ describe('sampleToken', () => {
   });
 
   it.each([0.5, 1, 2])(
-    'draws tokens as often as the softmax at temperature %d says, with its log-probabilities',
+    'draws tokens with the frequencies of the softmax at temperature %d, and gives log-probs',
     (temperature) => {
       const seen = counts({ temperature, topP: 1 }, 20_000, `frequency ${temperature}`);
       expect(chiSquare(seen, softmax(temperature))).toBeLessThan(QUANTILE);
@@ -87,7 +87,7 @@ describe('sampleToken', () => {
     }
   });
 
-  it('draws from a large vocabulary as a plain scan would', () => {
+  it('samples from a large vocabulary like a plain scan', () => {
     const random = createRandom('large');
     const weights = Array.from({ length: 1000 }, (_, i) =>
       i < 300 || i > 600 || i % 3 === 0 ? 0 : 1 + (i % 5),

@@ -101,7 +101,7 @@ describe('the transformer compared with transformers (Python)', () => {
     expect(numParameters(config)).toBe(total);
   });
 
-  it('names a tensor that is missing', () => {
+  it('names a missing tensor', () => {
     const without = new Map([...arrays].filter(([name]) => name !== 'model.norm.weight'));
     expect(() => weightsFromArrays(without, config)).toThrow('model.norm.weight');
   });

@@ -1,4 +1,4 @@
-/** Attention in blocks compared with one masked product over all tokens of the tree. */
+/** Attention in blocks, compared with one masked product over all tokens of the tree. */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { beforeAll, expect, it } from 'vitest';
@@ -13,7 +13,9 @@ const c = { ...CONFIG, numHeads: 4, numKeyValueHeads: 2, headDim: 4 };
 const GROUPS = c.numHeads / c.numKeyValueHeads;
 type Inputs = [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D];
 
-/** Rows of the given lengths that share a prompt of 20 tokens, the last two some more. */
+/**
+ * Rows of the given lengths with a common prompt of 20 tokens; the last two share more.
+ */
 const treeOf = (...lengths: number[]): PrefixTree =>
   prefixTree(
     lengths.map((length, row) =>
@@ -35,7 +37,7 @@ const inputs = (name: string, numTokens: number): Inputs => {
   }) as Inputs;
 };
 
-/** 0 where a token may look: at itself and at those before it in its row. */
+/** 0 if a token may attend: to itself and to earlier tokens of its row. */
 function ancestorBias({ ids, cells, firsts, shape: [, tokens] }: PrefixTree): tf.Tensor2D {
   const bias = ids.map(() => new Array<number>(ids.length).fill(MASKED));
   firsts.forEach((cell, token) => {
@@ -59,7 +61,7 @@ const plain = ([q, k, v]: Inputs, bias: tf.Tensor2D): tf.Tensor2D => {
 
 beforeAll(() => useBackend('wasm'));
 
-it.each(TREES)('attends to the tokens before each in its row: %s', (name, tree, numBlocks) => {
+it.each(TREES)('attends to the preceding tokens of each row: %s', (name, tree, numBlocks) => {
   const attention = treeAttention(tree, c);
   expect(attention.blocks).toHaveLength(numBlocks);
   const given = inputs(name, tree.ids.length);
@@ -76,7 +78,7 @@ it.each(TREES)('attends to the tokens before each in its row: %s', (name, tree, 
   });
 });
 
-it('computes no query of a row that another has already', () => {
+it('computes the query of a shared prefix once', () => {
   const same = range(70);
   const { blocks } = treeAttention(prefixTree([same, same, [...same, 7]]), c);
   expect(blocks.map(({ rows }) => rows)).toEqual([2]);

@@ -25,13 +25,13 @@ describe('createChart', () => {
       spec: { layer: [{ encoding: { x, y } }, { encoding: { y: { field: 'c' } } }] },
     },
     { encoding: { x: { datum: 0, type: 'quantitative' }, y } },
-    // Fields of the data may have the names of channels.
+    // Data fields may be named like channels.
     { data: { values: [{ encoding: { x: { field: 1 } } }] }, encoding: { x, y } },
   ])('accepts axes with titles and units, also in layers and panels: %j', (spec) => {
     expect(made(spec).spec).toMatchObject(spec);
   });
 
-  it('names what is missing', () => {
+  it('lists what is missing', () => {
     const bare = { layer: [{ encoding: { x, y: { field: 'b', type: 'quantitative' } } }] };
     expect(() => made(bare, ' ', '')).toThrow(/a title, a text alternative .*, .* y axis/);
     expect(() => made({}, 'T', 'T')).toThrow(/text alternative/);
@@ -63,11 +63,11 @@ describe('charts', () => {
     lines: lineChart(base, { ...spec, x: 'benchmark' }),
   };
 
-  it.each(Object.entries(charts))('are drawn without a warning: %s', async (_, chart) => {
+  it.each(Object.entries(charts))('are drawn without warnings: %s', async (_, chart) => {
     expect(await renderSvg(chart)).toMatch(/^<svg/);
   });
 
-  it('find fields whose names have dots and brackets', async () => {
+  it('support field names with dots and brackets', async () => {
     const dotted = (x: string) =>
       [0.15, 0.5].flatMap((value, i) =>
         ['parallelsearch', 'search-r1'].map((method) => {
@@ -82,7 +82,7 @@ describe('charts', () => {
       }
   });
 
-  it('have titles of methods, values in words, and hollow points for the paper', () => {
+  it('have titles of methods, values as text, and hollow points for the paper', () => {
     const { spec: drawn, alt } = charts.intervals;
     const text = JSON.stringify(drawn);
     expect(text).toContain('"Search-R1 + parallel prompt"');
@@ -96,20 +96,20 @@ describe('charts', () => {
     );
   });
 
-  it('shorten long series in words to their ends', () => {
+  it('describe long series only by their ends', () => {
     const steps = range(20).map((step) => ({ method: 'm', step, metric: 'kl', value: step }));
     const { alt } = bandChart(createFrame(steps), { ...spec, x: 'step' });
     expect(alt).toBe('KL to the reference. m from 0.000 (step 0) to 19.000 (step 19).');
   });
 
-  it('need rows of one metric', () => {
+  it('need rows of a single metric', () => {
     const row = { method: 'r1', value: 1, benchmark: 'nq' };
     const two = createFrame(['em', 'f1'].map((metric) => ({ ...row, metric })));
     expect(() => intervalChart(two, { ...spec, x: 'benchmark' })).toThrow(/one metric/);
     expect(() => intervalChart(createFrame([]), { ...spec, x: 'benchmark' })).toThrow(/no rows/);
   });
 
-  it.each(['x', 'color', 'row', 'panel'])('need a column that exists: %s', (option) => {
+  it.each(['x', 'color', 'row', 'panel'])('need an existing column: %s', (option) => {
     const rows = createFrame([{ method: 'r1', metric: 'em', value: 1, benchmark: 'nq' }]);
     const wrong = { ...spec, x: 'benchmark', [option]: 'methd' };
     for (const draw of [intervalChart, bandChart, lineChart])
@@ -130,7 +130,7 @@ it.each([
   await expect(renderSvg(made(spec))).rejects.toThrow(message);
 });
 
-it('stackedChart lists the parts of each bar in words, and can be drawn', async () => {
+it('stackedChart describes the parts of each bar, and can be drawn', async () => {
   const parts = timeParts(syntheticLatency()) as { sub_queries: number }[];
   const four = createFrame(parts.filter(({ sub_queries: n }) => n === 4));
   const axes = { y: 'asked', panel: 'retriever', xTitle: 'Wall clock (ms)', mark: 'measured' };
@@ -147,7 +147,7 @@ describe('trainingRows', () => {
     return { ...run, seed, step, reward };
   };
 
-  it('averages over windows, then over seeds, with the range of the seeds', () => {
+  it('averages over windows, then over seeds, with the range over seeds', () => {
     const rewards = [point(1, 0, 0), point(1, 1, 2), point(2, 0, 4), point(2, 1, 6)];
     const cell = { ...run, benchmark: 'training', subset: 'all', metric: 'reward' };
     const figures = { value: 3, low: 1, high: 5, seeds: 2, band: 'range of seeds' };
@@ -197,7 +197,7 @@ describe('textWidth', () => {
     ['Answered with evidence incomplete', 1810, 2039],
     ['2WikiMultiHopQA', 865, 988],
     ['parallelizable', 666, 760],
-  ])('is a little more than that of %s in a wide typeface', (text, plain, bold) => {
+  ])('is slightly more than the width of %s in a wide typeface', (text, plain, bold) => {
     const widths = ['normal', 'bold'].map((fontWeight) =>
       textWidth({ fontSize: 100, fontWeight }, text),
     );

@@ -15,7 +15,7 @@ interface Drawn {
 const drawn = (spec: object): Drawn => spec as Drawn;
 
 describe('highlightLines', () => {
-  it('gives chosen lines the first colours and the legend, and draws them last', async () => {
+  it('gives the chosen lines the first colours and the legend, and draws them on top', async () => {
     const { range: before } = drawn(chart.spec).layer[0].encoding.color!.scale;
     const spec = highlightLines(chart.spec, ['c', 'a']);
     const [others, lines] = drawn(spec).layer;
@@ -36,7 +36,7 @@ describe('highlightLines', () => {
 });
 
 describe('smoothLines', () => {
-  it('is the moving average of each line, corrected for its start', () => {
+  it('is the moving average of each line, corrected at its start', () => {
     const { values } = drawn(smoothLines(chart.spec, 0.5)).data;
     const smooth = values.flatMap(({ curve, value }) => (curve === 'b' ? value : []));
     // (1), (0.5 * 1 + 2) / 1.5, (0.25 * 1 + 0.5 * 2 + 3) / 1.75

@@ -3,7 +3,7 @@ import { narrowed } from '../../../lib/report/charts/narrow.js';
 
 const sort = ['NQ', 'TriviaQA', 'HotpotQA', '2WikiMultiHopQA', 'MuSiQue'];
 const x = { field: 'a', type: 'nominal', sort, axis: { labelAngle: 0 } };
-const view = { width: { step: 17 }, layer: [{ mark: 'point', encoding: { x } }] };
+const view = { width: { step: 17 }, layer: [{ mark: { type: 'point' }, encoding: { x } }] };
 
 it('stacks panels, slants long labels and wraps the title', () => {
   const title = { text: 'A long title of a chart, with intervals', anchor: 'start' };
@@ -19,9 +19,12 @@ it('stacks panels, slants long labels and wraps the title', () => {
   expect(narrow.facet).not.toHaveProperty('column');
 });
 
-it('shares the width among the columns of a grid, and leaves short labels', () => {
+it('divides the width between the columns of a grid, and keeps short labels', () => {
   const facet = { row: { sort: ['NQ'] }, column: { sort: ['base', 'instruct'] } };
-  const short = { ...view, layer: [{ mark: 'point', encoding: { x: { ...x, sort: [2, 3] } } }] };
+  const short = {
+    ...view,
+    layer: [{ mark: { type: 'point' }, encoding: { x: { ...x, sort: [2, 3] } } }],
+  };
   const narrow = narrowed({ facet, spec: short }, 300);
   expect(narrow).toMatchObject({ facet, spec: { width: 98, layer: short.layer } });
   expect(narrow).not.toHaveProperty('columns');
@@ -39,11 +42,11 @@ it('stacks a grid whose panels would be too narrow', () => {
 });
 
 it.each([
-  ['names of its columns', ['RL among near misses', 'base'], 'k'],
-  ['titles of its axes', ['base', 'instruct'], 'k (passages per query)'],
+  ['column names', ['RL among near misses', 'base'], 'k'],
+  ['axis titles', ['base', 'instruct'], 'k (passages per query)'],
 ])('stacks a grid whose %s would overlap', (_, sort, title) => {
   const facet = { row: { field: 'a', sort: ['NQ'] }, column: { field: 'b', sort } };
-  const spec = { layer: [{ mark: 'point', encoding: { x: { field: 'k', title } } }] };
+  const spec = { layer: [{ mark: { type: 'point' }, encoding: { x: { field: 'k', title } } }] };
   expect(narrowed({ facet, spec }, 300)).toHaveProperty('columns', 1);
 });
 
@@ -51,12 +54,12 @@ it('fits a chart without panels', () => {
   expect(narrowed(view, 300)).toMatchObject({ width: 208 });
 });
 
-it('breaks long names on the vertical axis into lines, with room for them', () => {
+it('wraps long names on the vertical axis, with enough room', () => {
   const long = 'RL without hybrids, as in the main comparison: hybrid questions';
   const y = { field: 'b', type: 'nominal', axis: { labelLimit: 300 } };
   const bars = {
     height: { step: 20 },
-    layer: [{ mark: 'point', encoding: { y } }, { mark: 'rule' }],
+    layer: [{ mark: { type: 'point' }, encoding: { y } }, { mark: { type: 'rule' } }],
   };
   const chart = (name: string) => ({ data: { values: [{ b: name }] }, ...bars });
   const { layer, height } = narrowed(chart(long), 300);
@@ -68,7 +71,7 @@ it('breaks long names on the vertical axis into lines, with room for them', () =
   expect(narrowed(chart('short'), 300)).toMatchObject(bars);
 });
 
-it('gives the title the room that axes take from the chart', () => {
+it('wraps the title to the width of chart and axes', () => {
   const title = { text: 'A long title of a chart, with intervals' };
   expect(narrowed({ ...view, title }, 100, 340).title!.text).toHaveLength(2);
   expect((narrowed({ ...view, title }, 100).title!.text as string[]).length).toBeGreaterThan(3);

@@ -14,8 +14,7 @@ import { useBackend } from '../../../lib/tensor/backend.js';
 import { makePassages } from '../../retrieval/passages.js';
 
 /**
- * A toy language where "qN" in a question means "aN" in a passage: nothing lexical to go
- * by.
+ * A toy language where "qN" in a question means "aN" in a passage: no lexical overlap.
  */
 const TOY = makePassages(Array.from({ length: 24 }, (_, i) => `a${i}x\nsome words about it`));
 const QUERIES = TOY.map(({ id }, i) => ({ query: `where is q${i}y`, evidence: [id] }));
@@ -39,7 +38,7 @@ await useBackend('wasm');
 describe('trainEncoder', () => {
   const options = { epochs: 12, batchSize: 12, learningRate: 0.1, seed: 3 };
 
-  it('learns which passages answer queries that share no word with them', async () => {
+  it('learns which passages answer queries without common words', async () => {
     const losses: number[] = [];
     const trained = trainEncoder(INITIAL, PAIRS, {
       ...options,
@@ -51,7 +50,7 @@ describe('trainEncoder', () => {
     expect(await recall(createHashedEncoder(INITIAL))).toBeLessThan(0.4);
     expect(await recall(trained)).toBeGreaterThan(0.9);
   });
-  it('gives the same weights for the same seed and leaves the initial ones alone', () => {
+  it('gives the same weights for the same seed, and does not change the initial ones', () => {
     const before = INITIAL.projection.slice();
     const [a, b] = [1, 2].map(() => trainEncoder(INITIAL, PAIRS, { ...options, epochs: 1 }));
     expect(a.weights).toEqual(b.weights);
@@ -91,7 +90,7 @@ describe('trainEncoder', () => {
       for (const { step, slope } of clear) expect(Math.sign(step)).toBe(-Math.sign(slope));
     }
   });
-  it('never counts the other passages that answer a query as wrong', () => {
+  it('never treats other positives of a query as negatives', () => {
     const losses: number[] = [];
     const positives = PAIRS.slice(0, 2).map(({ positive }) => positive);
     const pairs = PAIRS.slice(0, 2).map((pair) => ({ ...pair, otherPositives: positives }));
@@ -99,7 +98,7 @@ describe('trainEncoder', () => {
     trainEncoder(INITIAL, pairs, { epochs: 1, batchSize: 2, onEpoch });
     expect(losses).toEqual([0]);
   });
-  it('rejects no pairs and a batch of one', () => {
+  it('rejects an empty list of pairs and a batch of one', () => {
     expect(() => trainEncoder(INITIAL, [])).toThrow('Expected at least one training pair');
     expect(() => trainEncoder(INITIAL, PAIRS, { batchSize: 1 })).toThrow(
       'Expected batchSize to be an integer >= 2, but got 1.',

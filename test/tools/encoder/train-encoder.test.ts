@@ -34,7 +34,7 @@ describe('trainEncoderFiles', () => {
     expect((await stat(join(outputFolder, 'encoder.safetensors'))).size).toBe(report.bytes);
     expect(await loadEncoder(outputFolder)).toMatchObject({ name: 'hashed', dimensions: 32 });
   });
-  it('names evidence that the corpus lacks', async () => {
+  it('reports evidence missing from the corpus', async () => {
     const broken = [
       { question: 'a', split: 'train', metadata: { graph: [{ query: 'b', evidence: ['p9'] }] } },
     ];

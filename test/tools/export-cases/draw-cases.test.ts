@@ -45,7 +45,7 @@ describe('random reward cases', () => {
     expect(numWith((text) => !holds(text))).toBeGreaterThan(10);
   });
 
-  it('take every reward value, as text and as segments, ambiguous or not', () => {
+  it('cover every reward value, as text and as segments, ambiguous or not', () => {
     const options = rewardConstants('paper');
     const components = cases.map(({ response, ...question }) => {
       const rollout =
@@ -68,7 +68,7 @@ describe('random reward cases', () => {
   });
 });
 
-it('the committed files have the cases that are drawn now (else: npm run tools -- export-cases)', async () => {
+it('the committed files have the cases drawn now (else: npm run tools -- export-cases)', async () => {
   for (const [name, drawn] of Object.entries(await drawCases())) {
     const file = packagePath('data', 'templates', 'python', 'cases', `${name}.jsonl.gz`);
     const committed: unknown[] = [];

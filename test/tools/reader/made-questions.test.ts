@@ -15,7 +15,7 @@ const ask = (numbers: Parameters<typeof makeQuestions>[1], seed: string) =>
   makeQuestions(PASSAGES, numbers, createRandom(seed));
 
 describe('makeQuestions', () => {
-  it('compares subjects by what their passages state', () => {
+  it('compares subjects by facts in their passages', () => {
     for (const seed of ['a', 'b', 'c'])
       for (const question of ask({ comparisons: 30, chains: 0, singleHop: 0 }, seed)) {
         expect(questionType(question)).toBe('parallelizable');
@@ -50,7 +50,7 @@ describe('makeQuestions', () => {
     }
   });
 
-  it('looks up facts, but not of a passage that begins with something else', () => {
+  it('looks up facts, but not in a passage about another subject', () => {
     const questions = ask({ comparisons: 0, chains: 0, singleHop: 60 }, 'e');
     const facts = new Set(questions.map(({ goldenAnswers }) => goldenAnswers[0]));
     expect(facts).toContain('Max Roy');

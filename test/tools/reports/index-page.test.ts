@@ -15,7 +15,7 @@ import { chart, emptyResult, lead, writeReport } from '../../experiments/made-up
 const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
 
 describe('writeIndex', () => {
-  it('shows further pages, then a card per result, in the order of experiments', async () => {
+  it('shows further pages, then one card per result in the order of experiments', async () => {
     const folder = temporaryFolder();
     for (const [name, title] of [
       ['top-k', 'k'],
@@ -49,7 +49,7 @@ describe('writeIndex', () => {
     expect(predictions).toMatch(/P: <strong>no<\/strong>.*O: <strong>one training<\/strong>/s);
   });
 
-  it('links the pages that exist from each of them', async () => {
+  it('links all pages from each other', async () => {
     const folder = temporaryFolder();
     writeReport(folder, 'A & B', emptyResult('main-results'));
     writeReport(folder, 'Never exported', emptyResult('top-k'));
@@ -75,12 +75,12 @@ describe('writeIndex', () => {
     expect(bars).toEqual(['index.html', 'main-results.html'].map(barOn));
   });
 
-  it('shows the panel that a finding is about', async () => {
+  it('shows the panel behind a finding', async () => {
     const folder = temporaryFolder();
     const rows = ['BM25', 'HNSW'].flatMap((retriever) =>
       [1, 3].map((k) => ({ retriever, k, method: 'search-r1', metric: 'em', value: k / 10 })),
     );
-    // The title is longer than the axis, so that it has two lines there.
+    // The title is longer than the axis, so it takes two lines there.
     const axes = { title: 'EM by k', x: 'k', color: 'method', column: 'retriever', height: 99 };
     const figures = { first: chart, panels: lineChart(rows, axes) };
     const write = async (card: Record<string, string>): Promise<string> => {
@@ -96,7 +96,7 @@ describe('writeIndex', () => {
     await expect(write({ none: '' })).rejects.toThrow(/none.*first, panels/);
   });
 
-  it('starts with the chief findings and the number of verdicts', async () => {
+  it('starts with the main findings and the number of verdicts', async () => {
     const folder = temporaryFolder();
     const finding = 'It saves calls. It loses 2.2 points.';
     writeReport(folder, 'Main', { ...emptyResult('main-results'), finding });
@@ -134,7 +134,7 @@ describe('writeIndex', () => {
 describe.skipIf(!chromiumPath)('the index in a browser (needs Chromium)', () => {
   afterAll(closeChromium);
 
-  it('has no text that is cut, nor labels on top of each other, at any width', async () => {
+  it('has no clipped text and no overlapping labels at any width', async () => {
     const folder = temporaryFolder();
     const rows = ['parallelizable', 'sequential', 'hybrid'].flatMap((subset) =>
       ['search-r1', 'search-r1-parallel-prompt', 'parallelsearch'].map((method, i) => ({

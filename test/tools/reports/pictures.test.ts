@@ -21,7 +21,7 @@ const answered = (method: string, questionId: string, turns: string[][]): With<'
   finish: 'answer',
 });
 
-it('shows the question with the widest turn that both methods answered', () => {
+it('shows the question with the widest turn among those that both methods answered', () => {
   const both = (id: string, turns: string[][]) => [
     answered('ours', id, turns),
     answered(
@@ -47,7 +47,7 @@ it('shows the question with the widest turn that both methods answered', () => {
   expect(html.match(/<li class="search">/g)).toHaveLength(3);
 });
 
-it('shows nothing without a question that both methods answered', () => {
+it('shows nothing if no question was answered by both methods', () => {
   const alone = [answered('ours', 'q', [['a']])];
   expect(answersPicture(alone, ['ours', 'theirs'], { first: true })).toBeNull();
 });

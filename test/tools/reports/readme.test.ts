@@ -52,7 +52,7 @@ describe('writeReadme', () => {
     expect(replaceMarked('a z', 'new')).toBe('a z');
   });
 
-  it('has every figure of the project’s README', () => {
+  it('has all figures of the project’s README', () => {
     const [all, readme] = ['reports/README.md', 'README.md'].map((file) =>
       readFileSync(packagePath(file), 'utf8'),
     );
@@ -62,7 +62,7 @@ describe('writeReadme', () => {
     expect(figures.filter((figure) => !all.includes(figure))).toEqual([]);
   });
 
-  it('names a missing figure', async () => {
+  it('reports a missing figure', async () => {
     writeReport(folder, 'Main', emptyResult('main-results'));
     await expect(writeReadme(folder)).rejects.toThrow(/main-results.*overall/);
   });

@@ -34,7 +34,7 @@ async function writeCard(steps: readonly number[]): Promise<string> {
   return readFile(join(folder, 'README.md'), 'utf8');
 }
 
-test('a card has the interval of evaluations and the chosen step', async () => {
+test('a card has the interval between evaluations and the chosen step', async () => {
   for (const steps of [
     [0, 15, 30],
     [15, 30, 45],

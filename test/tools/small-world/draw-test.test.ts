@@ -16,11 +16,11 @@ import {
 import { smallWorld } from '../../../tools/small-world/build.js';
 import { temporaryFolder } from '../../folder.js';
 
-describe('the test questions', () => {
+describe('test questions', () => {
   const [first, again, other] = ['a', 'a', 'b'].map(drawTest);
   const { things } = smallWorld();
 
-  it('are the same for the same commit, and others for another', () => {
+  it('are the same for the same commit, and different for another', () => {
     expect(first).toEqual(again);
     const texts = new Set(first.map(({ question }) => question));
     expect(other.filter(({ question }) => texts.has(question)).length).toBeLessThan(
@@ -28,7 +28,7 @@ describe('the test questions', () => {
     );
   });
 
-  it('are as many as were planned, about things that are kept for them', () => {
+  it('have the planned number, and are about entities reserved for them', () => {
     expect(first).toHaveLength(Object.values(TEST_COUNTS).reduce((a, b) => a + b, 0));
     const elsewhere = things.flatMap((thing) =>
       thing.split === 'kept' ? [] : Object.values(thing.facts).map(({ passageId }) => passageId),
@@ -40,7 +40,7 @@ describe('the test questions', () => {
     expect(used.some((id) => known.has(id))).toBe(false);
   });
 
-  it('are worded as in training in one half, as never before in the other', () => {
+  it('are half in training wordings, half in unseen ones', () => {
     const seen = first.filter(({ metadata }) => metadata.wording === 'seen').length;
     expect(Math.abs(seen / first.length - 0.5)).toBeLessThan(0.02);
   });
@@ -53,7 +53,7 @@ const git = (...args: string[]): string =>
     stdio: ['ignore', 'pipe', 'ignore'],
   });
 const draw = await readDraw();
-/** A shallow clone has not the commit that froze the weights. */
+/** A shallow clone lacks the commit that froze the weights. */
 const isKnown = ((): boolean => {
   try {
     return draw !== null && git('cat-file', '-t', draw.commit).trim() === 'commit';
@@ -62,21 +62,24 @@ const isKnown = ((): boolean => {
   }
 })();
 
-describe.skipIf(draw === null)('the committed ones (skipped before a draw)', () => {
-  it('are those that the hash of the commit draws which they name', async () => {
+describe.skipIf(draw === null)('committed test questions (skipped before a draw)', () => {
+  it('are drawn by the hash of the commit that they name', async () => {
     const committed = (await loadQuestions()).filter(({ split }) => split === 'test');
     const drawn = drawTest(draw!.commit);
     expect(committed).toHaveLength(drawn.length);
     expect(drawn.filter((question, i) => !isDeepStrictEqual(question, committed[i]))).toEqual([]);
   });
 
-  it.skipIf(!isKnown)('came after the weights, none of which has changed since', () => {
+  it.skipIf(!isKnown)('were drawn after the weights, which have not changed since', () => {
     const weights = ['data/checkpoints/*.safetensors', 'data/small-world/passages.jsonl'];
     expect(git('diff', '--name-only', '--diff-filter=MD', draw!.commit, '--', ...weights)).toBe('');
   });
 });
 
-/** Draws a fresh test again: what is committed is equal, and none was asked before. */
+/**
+ * Samples a fresh test again: it equals the committed one, and repeats no earlier
+ * question.
+ */
 async function expectFresh(
   folder: string,
   earlier: readonly Question[],
@@ -91,7 +94,7 @@ async function expectFresh(
 }
 
 describe('the fresh test of conditions', () => {
-  it('is what the hash of its commit draws, without a question of the test', async () => {
+  it('is drawn by the hash of its commit, without a question of the test', async () => {
     await expectFresh(
       CONDITIONS,
       (await loadQuestions()).filter(({ split }) => split === 'test'),
@@ -100,7 +103,7 @@ describe('the fresh test of conditions', () => {
 });
 
 describe('the fresh test of hasty models', () => {
-  it('has no question of the main test or of the conditions, and what its commit draws', async () => {
+  it('is drawn by its commit, without a question of the main test or the conditions', async () => {
     const earlier = await earlierQuestions('habit');
     expect(new Set(earlier.map(({ split }) => split))).toEqual(new Set(['test', 'conditions']));
     const { commit } = (await readDraw(join(CONDITIONS, 'habit'))) ?? { commit: 'any' };
@@ -114,22 +117,22 @@ describe('the fresh test of hasty models', () => {
 });
 
 describe('the fresh test of hybrid questions', () => {
-  it('has no question of an earlier test, and what its commit draws', async () => {
+  it('is drawn by its commit, without a question of an earlier test', async () => {
     const earlier = await earlierQuestions('hybrids');
     expect(new Set(earlier.map(({ split }) => split))).toContain('habit');
     await expectFresh(join(CONDITIONS, 'hybrids'), earlier, 'hybrids');
   });
 });
 
-describe('their draw', () => {
-  it('is read from beside them, and null before it', async () => {
+describe('the draw of test questions', () => {
+  it('is read from the file next to them; null before the draw', async () => {
     const folder = temporaryFolder();
     expect(await readDraw(folder)).toBeNull();
     writeFileSync(join(folder, 'test-draw.json'), '{"commit":"abc","counts":{"nq":1}}');
     expect(await readDraw(folder)).toEqual({ commit: 'abc', counts: { nq: 1 } });
   });
 
-  it('wants a commit that there is', () => {
+  it('needs an existing commit', () => {
     expect(() => frozenCommit('no-such-commit')).toThrow();
   });
 });

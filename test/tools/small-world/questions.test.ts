@@ -18,14 +18,14 @@ const draw = (split: 'train' | 'dev' | 'kept'): Question[] =>
   );
 const [train, dev, kept] = [draw('train'), draw('dev'), draw('kept')];
 
-/** The wording: the question with every name masked, the same list however long. */
+/** The wording: the question with all names masked, and lists of any length as one. */
 const names = [...new Set(things.map(({ name }) => name))].sort((a, b) => b.length - a.length);
 const pattern = new RegExp(names.join('|'), 'g');
 const wordingOf = ({ question }: Question): string =>
   question.replace(pattern, 'X').replace(/X(, X)+/g, 'X');
 
 describe('drawQuestions', () => {
-  it('asks what its graph and the passages answer', () => {
+  it('makes questions that match their graphs and passages', () => {
     for (const { goldenAnswers, metadata } of [...train, ...dev, ...kept]) {
       const graph = metadata.graph!;
       for (const node of graph) {
@@ -48,7 +48,7 @@ describe('drawQuestions', () => {
     }
   });
 
-  it('names every root entity in the question, and asks nothing twice', () => {
+  it('names every root entity in the question, and repeats no question', () => {
     const all = [...train, ...dev, ...kept];
     expect(new Set(all.map(({ question }) => question)).size).toBe(all.length);
     for (const { question, metadata } of all)
@@ -56,7 +56,7 @@ describe('drawQuestions', () => {
         if (dependsOn.length === 0) expect(question).toContain(entity);
   });
 
-  it('keeps a third of the wordings for dev and a third for test', () => {
+  it('reserves a third of the wordings for dev and a third for test', () => {
     const known = new Set(train.map(wordingOf));
     const own = (questions: readonly Question[]): Set<string> =>
       new Set(questions.filter(({ metadata }) => metadata.wording === 'unseen').map(wordingOf));
@@ -65,14 +65,14 @@ describe('drawQuestions', () => {
     const isSeen = ({ metadata }: Question): boolean => metadata.wording === 'seen';
     expect(train.every(isSeen)).toBe(true);
     expect(dev.filter(isSeen).length / dev.length).toBeCloseTo(0.5, 1);
-    // Those of training that a small draw holds; longer chains have more wordings than it
-    // has questions.
+    // Training wordings in a small sample; longer chains have more wordings than it has
+    // questions.
     const short = dev.filter((one) => isSeen(one) && one.metadata.graph!.length === 1);
     const numKnown = short.filter((one) => known.has(wordingOf(one))).length;
     expect(numKnown / short.length).toBeGreaterThan(0.9);
   });
 
-  it('has the proportions of the real benchmarks, and comparisons of more than two in `many` alone', () => {
+  it('has the proportions of the real benchmarks, with comparisons of more than two only in `many`', () => {
     const counts = rollup(
       dev,
       ({ length }) => length,
@@ -95,7 +95,7 @@ describe('drawQuestions', () => {
 });
 
 describe('createQuestionMaker', () => {
-  it('says with the wording which facts are asked for: one text never stands for two questions', () => {
+  it('identifies the facts by the wording: no two questions share a text', () => {
     const random = createRandom('texts');
     const make = createQuestionMaker(things.filter(({ split }) => split === 'train'));
     const templates = new Map<string, string>();

@@ -6,7 +6,7 @@ import { questionType } from '../../../lib/data/question.js';
 import { countSearches } from '../../../tools/small-world/sampled-searches.js';
 import { temporaryFolder } from '../../folder.js';
 
-it('counts turns and misses of sampled rollouts', async () => {
+it('counts turns and misses in sampled rollouts', async () => {
   const file = path.join(temporaryFolder(), 'trajectories.jsonl');
   const question = (await loadQuestions()).find((one) => questionType(one) === 'parallelizable')!;
   const evidence = question.metadata.graph!.map(({ evidence: [id] }) => id);

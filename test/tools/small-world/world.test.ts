@@ -13,12 +13,12 @@ const { things, passages } = world;
 const passageOf = new Map(passages.map((passage) => [passage.id, passage]));
 
 describe('makeWorld', () => {
-  it('makes the same world from the same seed, another one from another', () => {
+  it('gives the same world for the same seed, and another one for another', () => {
     expect(makeWorld(createRandom('test'), SIZES).passages).toEqual(passages);
     expect(makeWorld(createRandom('other'), SIZES).passages).not.toEqual(passages);
   });
 
-  it('writes six passages of each thing, and every fact word for word in its own', () => {
+  it('writes six passages per entity, with every fact verbatim in its own', () => {
     const byTitle = group(passages, ({ title }) => title);
     const namesakes = rollup(
       things,
@@ -39,7 +39,7 @@ describe('makeWorld', () => {
     }
   });
 
-  it('shares about a fifth of the names of works and people between kinds, and none within one or with another split', () => {
+  it('shares about a fifth of the names of works and people between kinds, but none within a kind or between splits', () => {
     for (const own of group(things, ({ kind }) => kind).values())
       expect(new Set(own.map(({ name }) => name)).size).toBe(own.length);
     const splitsOf = rollup(
@@ -54,18 +54,18 @@ describe('makeWorld', () => {
     expect(shared).toBeLessThan(0.2);
   });
 
-  it('links things only within their split', () => {
+  it('only links entities within their split', () => {
     for (const { split, facts } of things)
       for (const { thing } of Object.values(facts)) if (thing) expect(thing.split).toBe(split);
   });
 });
 
-describe('searching in it', () => {
+describe('searches in the small world', () => {
   const retriever = createBm25Retriever(passages, { titleWeight: TITLE_WEIGHT });
   const facts = things.flatMap((thing) =>
     Object.keys(thing.facts).map((attribute) => ({ thing, attribute })),
   );
-  /** Share of the facts that a query finds among the best k. */
+  /** Fraction of the facts found by a query in the top k. */
   const recall = (k: number, query: (thing: Thing, attribute: string) => string): number =>
     mean(facts, ({ thing, attribute }) => {
       const found = retriever
@@ -74,14 +74,14 @@ describe('searching in it', () => {
       return Number(found.includes(thing.facts[attribute].passageId));
     })!;
 
-  it('finds the fact by the name alone in about half of the cases at k = 3, and nearly always at 10', () => {
+  it('find a fact by the name alone in about half of the cases at k = 3, almost always at 10', () => {
     const byName = (thing: Thing): string => thing.name;
     expect(recall(3, byName)).toBeGreaterThan(0.4);
     expect(recall(3, byName)).toBeLessThan(0.6);
     expect(recall(10, byName)).toBeGreaterThan(0.9);
   });
 
-  it('finds it by the best words, and by only one of them more seldom', () => {
+  it('find a fact by the best words, and less often with one word less', () => {
     expect(recall(3, idealQuery)).toBeGreaterThan(0.95);
     const byOneWord = (thing: Thing, attribute: string): string =>
       idealQuery(thing, attribute).split(' ').slice(0, -1).join(' ');

@@ -16,19 +16,19 @@ function trained(): Fixture['tokenizer_json'] {
   return trainBpe(fixture.training_lines, {
     vocabSize: fixture.settings.vocab_size,
     minFrequency: fixture.settings.min_frequency,
-    // Not special, so that they are read out of texts as the library does.
+    // Not special, so that they are recognised in texts, as in the library.
     addedTokens: fixture.added_tokens.map((content) => ({ content, special: false })),
   }) as Fixture['tokenizer_json'];
 }
 
 describe('trainBpe', () => {
-  it('learns the vocabulary and merges of the tokenizers library, in order', () => {
+  it('learns vocabulary and merges of the tokenizers library, in order', () => {
     const { model } = trained();
     expect(model.merges).toEqual(fixture.tokenizer_json.model.merges);
     expect(model.vocab).toEqual(fixture.tokenizer_json.model.vocab);
   });
 
-  it('encodes as the tokenizers library does, and decodes to the same text', () => {
+  it('encodes like the tokenizers library, and decodes to the same text', () => {
     const tokenizer = createTokenizer(trained());
     for (const { text, ids } of fixture.encodings) {
       expect(tokenizer.encode(text), text).toEqual(ids);
@@ -36,7 +36,7 @@ describe('trainBpe', () => {
     }
   });
 
-  it('names the smallest vocabulary when asked for too little', () => {
+  it('rejects too small a vocabulary and names the minimum', () => {
     expect(() => trainBpe([], { vocabSize: 10, minFrequency: 2, addedTokens: [] })).toThrow(
       'Expected vocabSize to be at least 256, but got 10.',
     );
@@ -56,7 +56,7 @@ describe('trainBpe', () => {
       }) as Fixture['tokenizer_json']
     ).model.merges;
 
-  it('merges pairs that are seen often enough, as long as there are any and there is room', () => {
+  it('merges frequent pairs while there are any and the vocabulary has room', () => {
     expect(mergesOf(['ab ab cd'], 2)).toEqual([['a', 'b']]);
     expect(mergesOf(['ab ab cd'], 3)).toEqual([]);
     expect(mergesOf(['ab'], 0)).toEqual([['a', 'b']]);
@@ -64,7 +64,7 @@ describe('trainBpe', () => {
     expect(mergesOf(['ab ab'], 1, [], 257)).toEqual([['a', 'b']]);
   });
 
-  it('leaves added tokens out of the words, whatever characters they have', () => {
+  it('leaves added tokens out of the words, with any characters', () => {
     const merges = [
       ['x', 'q'],
       ['Ġ', 'xq'],

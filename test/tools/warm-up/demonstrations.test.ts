@@ -62,7 +62,7 @@ const textOf = (segments: readonly TextSegment[], wanted: string): string =>
   segments.map(({ kind, text }) => (kind === wanted ? text : '')).join('');
 
 describe('demonstrate', () => {
-  it.each(['sequential', 'parallel'] as const)('writes well-formed transcripts, %s', (mode) => {
+  it.each(['sequential', 'parallel'] as const)('writes well-formed %s transcripts', (mode) => {
     for (const question of questions) {
       const segments = transcript(question, { mode });
       expect(formatFault(segments)).toBeNull();
@@ -75,7 +75,7 @@ describe('demonstrate', () => {
     }
   });
 
-  it('answers right whatever is asked, where all is found', () => {
+  it('gives the right answer to every question if everything is found', () => {
     for (const question of questions)
       for (const mode of ['sequential', 'parallel'] as const) {
         const answer = finalAnswer(transcript(question, { mode, maxSearchTurns: 8 }, evidence));
@@ -83,7 +83,7 @@ describe('demonstrate', () => {
       }
   });
 
-  it('states no value that was not read, and knows every one that was', () => {
+  it('only states values that it read, and uses every one', () => {
     let misses = 0;
     for (const question of questions) {
       const segments = transcript(question, { mode: 'parallel' });
@@ -100,12 +100,12 @@ describe('demonstrate', () => {
         if (said) expect(isRead).toBe(true);
       }
     }
-    // Searches miss in this world, so that there is something to learn.
+    // Searches must miss in this world, or there is nothing to learn.
     expect(misses).toBeGreaterThan(questions.length / 8);
     expect(misses).toBeLessThan(questions.length);
   });
 
-  it('names everything in one query and answers from what it finds, compound', () => {
+  it('names everything in one query and answers from the results in compound mode', () => {
     const right = questions.map((question) => {
       const graph = question.metadata.graph!;
       const segments = transcript(question, { mode: 'compound' });
@@ -125,7 +125,7 @@ describe('demonstrate', () => {
     expect(right).toContain(1);
   });
 
-  it('searches again after a miss with other draws of words, at most once', () => {
+  it('searches again after a miss with different words, at most once', () => {
     const single = questions.filter(({ metadata }) => metadata.graph!.length === 1);
     const turnsOf = (retryShare: number): number[] =>
       single.map((one) => executedSearches(transcript(one, { retryShare }, () => [])).length);
@@ -135,7 +135,7 @@ describe('demonstrate', () => {
 });
 
 describe('verdictDrill', () => {
-  it('has a loss on the conclusion and the answer alone', () => {
+  it('only trains the conclusion and the answer', () => {
     for (const question of questions.filter(({ metadata }) => metadata.operation)) {
       const pieces = verdictDrill(question, { prompt: 'drill', contextWeight: 0, recapWeight: 3 });
       expect(pieces.map(({ weight }) => weight)).toEqual([0, 0, 3, 1]);

@@ -32,7 +32,7 @@ const promptOf = (name: string): string =>
   buildPrompt(name, 'x', { form: 'short' }).split('Question')[0];
 
 describe('createWarmUpSampler', () => {
-  it('gives the same rows for the same seed and step, in whatever order steps are drawn', () => {
+  it('gives the same rows for the same seed and step, in any order of steps', () => {
     const sampler = createWarmUpSampler(tokenizer, createRandom(1), 640);
     const options = optionsOf({ read: 1, skill: 1 });
     const late = sampler(60, options);
@@ -43,7 +43,7 @@ describe('createWarmUpSampler', () => {
   });
 
   it.each(ROW_KINDS)(
-    'makes rows of kind %s that are short enough and have tokens with a loss',
+    'makes rows of kind %s that are short enough and have trained tokens',
     (kind) => {
       for (const { tokenIds, lossMask, lossWeights } of draw(
         optionsOf({ [kind]: 1 }, { rowsPerStep: 8 }),
@@ -55,7 +55,7 @@ describe('createWarmUpSampler', () => {
     },
   );
 
-  it('keeps the format in every whole transcript', () => {
+  it('keeps the format in every complete transcript', () => {
     const whole = { skill: 1, drillHabit: 1, sequentialHabit: 1, parallelHabit: 1, direct: 1 };
     for (const row of draw(optionsOf(whole))) {
       const text = textOf(row);
@@ -63,7 +63,7 @@ describe('createWarmUpSampler', () => {
     }
   });
 
-  it('searches one by one under Search-R1’s prompt, and in the wanted share of cases under the parallel one', () => {
+  it('searches one by one under Search-R1’s prompt, and in the given share of cases under the parallel one', () => {
     const parallelShare = 1;
     for (const row of draw(optionsOf({ sequentialHabit: 1 }, { parallelShare }))) {
       expect(textOf(row).startsWith(promptOf('search-r1'))).toBe(true);
@@ -75,7 +75,7 @@ describe('createWarmUpSampler', () => {
     );
   });
 
-  it('searches once in nine of ten hasty rows, and decomposes under the parallel prompt alone', () => {
+  it('searches once in nine of ten hasty rows, and only decomposes under the parallel prompt', () => {
     const rows = (kind: 'hastyHabit' | 'hastyParallelHabit'): Sequence[] =>
       draw(optionsOf({ [kind]: 1 }, { rowsPerStep: 200 }));
     const isOnce = (row: Sequence): boolean => textOf(row).split('<search>').length === 2;
@@ -95,7 +95,7 @@ describe('createWarmUpSampler', () => {
     expect(decomposed).toBeLessThan(0.15);
   });
 
-  it('searches both chains of a comparison at once under the parallel prompt alone', () => {
+  it('only searches both chains of a comparison at once under the parallel prompt', () => {
     const mostQueries = (row: Sequence): number =>
       Math.max(
         ...[...textOf(row).matchAll(/<search>([^<]*)/g)].map(([, s]) => s.split('##').length),
@@ -115,7 +115,7 @@ describe('createWarmUpSampler', () => {
       expect(textOf(row).startsWith(promptOf('drill'))).toBe(true);
   });
 
-  it('asks whose a value was with a loss on the names alone, each once', () => {
+  it('asks for the entities of values, training each name once', () => {
     const [row] = draw(optionsOf({ find: 1 }));
     const [, recap] = /^Practice\.(.*?)\./.exec(textOf(row))!;
     const learned = row.tokenIds

@@ -35,7 +35,7 @@ describe('runWarmUp', () => {
     whole = await runWarmUp(smallModel(), runOf('whole'), {});
   });
 
-  it('raises and lowers the learning rate within each stage, a line a step', () => {
+  it('raises and lowers the learning rate in each stage, with one line per step', () => {
     const steps = stepsOf('whole');
     expect(steps.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4, 5]);
     const rates = steps.map(({ learningRate }) => learningRate);
@@ -44,7 +44,7 @@ describe('runWarmUp', () => {
     );
   });
 
-  it('stopped and resumed, gives the very same metrics and weights as without the stop', async () => {
+  it('gives the same metrics and weights when stopped and resumed', async () => {
     const controller = new AbortController();
     const stopped = runWarmUp(smallModel(), runOf('resumed'), {
       signal: controller.signal,
@@ -60,7 +60,7 @@ describe('runWarmUp', () => {
     for (const tensor of Object.values(model.weights)) expect(tensor.isDisposed).toBe(true);
   });
 
-  it('killed between checkpoints, keeps one line of each step', async () => {
+  it('keeps one line per step when killed between checkpoints', async () => {
     const killed = runWarmUp(smallModel(), runOf('killed', 2), {
       onStep: ({ step }) => {
         if (step === 2) throw new Error('killed');
@@ -72,7 +72,7 @@ describe('runWarmUp', () => {
     expect(stepsOf('killed')).toEqual(stepsOf('whole'));
   });
 
-  it('lowers the loss and leaves no tensors but the new weights', async () => {
+  it('lowers the loss and leaks no tensors', async () => {
     const model = smallModel();
     const before = tf.memory().numTensors;
     const trained = await runWarmUp(model, runOf('once more'), {});
@@ -83,7 +83,7 @@ describe('runWarmUp', () => {
     expect(Math.max(...losses.slice(1, 3))).toBeLessThan(losses[0]);
   });
 
-  it('ends where the weights become infinite', async () => {
+  it('stops if the weights become infinite', async () => {
     const run = runOf('infinite');
     run.stages[0].learningRate = 1e38;
     await expect(runWarmUp(smallModel(), run, {})).rejects.toThrow('Lower the learning rate.');

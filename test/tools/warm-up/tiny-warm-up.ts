@@ -1,4 +1,4 @@
-/** A warm-up of a second, of a model of a layer. */
+/** A warm-up of a one-layer model that takes a second. */
 import type { Model } from '../../../lib/policy/model/model.js';
 import { randomWeights } from '../../../lib/policy/model/weights.js';
 import { createRandom } from '../../../lib/random.js';
@@ -29,7 +29,7 @@ const optionsOf = (mix: WarmUpOptions['mix']): WarmUpOptions => ({
   recapWeight: 2,
   parallelShare: 0.5,
 });
-/** Two stages of so many steps each. */
+/** Two stages with the given numbers of steps. */
 export function warmUpOf(folder: string, checkpointEvery = 100, steps = 3): WarmUpRun {
   const first = { steps, learningRate: 0.01, finalLearningRate: 0.01, warmupSteps: 2 };
   const second = { steps, learningRate: 0.004, finalLearningRate: 0.001, warmupSteps: 0 };

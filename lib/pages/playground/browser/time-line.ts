@@ -1,6 +1,6 @@
 /** Shows what the methods did when, and the result in figures. */
 import { range, sort, sum } from 'd3-array';
-import { h, table } from '../../browser/dom.js';
+import { h, scrollable, table } from '../../browser/dom.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/answer-match.js';
 import type { PlaygroundEvent } from './worker.js';
@@ -157,6 +157,5 @@ export function outcomesNode(
     const cells = outcomeCells(lane, goldenAnswers).map((cell) => h('td', cell));
     return h('tr', h('th', { scope: 'row' }, lane.title), cells);
   });
-  const scroll = { tabindex: 0, role: 'region', 'aria-label': 'Comparison' };
-  return h('div.scroll', scroll, table(`Comparison${gold}`, COLUMNS, rows));
+  return scrollable('Comparison', table(`Comparison${gold}`, COLUMNS, rows));
 }

@@ -5,12 +5,8 @@
 import '../../browser/report.js';
 import { drawCharts, type Spec } from '../../browser/charts.js';
 import { byId, unpackElement } from '../../browser/dom.js';
-import {
-  highlightLines,
-  linesOverTime,
-  smoothLines,
-  type LinesSpec,
-} from '../../../report/charts/lines.js';
+import { highlightLines, linesOverTime, smoothLines } from '../../../report/charts/lines.js';
+import type { DrawnSpec } from '../../../report/charts/spec.js';
 import { keepLive } from './live.js';
 import { startRuns } from './runs.js';
 
@@ -22,7 +18,7 @@ async function draw(): Promise<void> {
   const weight = Number(byId<HTMLInputElement>('smoothing')?.value ?? 0);
   const isTime = byId<HTMLSelectElement>('axis')?.value === 'minutes';
   await drawCharts((spec) => {
-    let changed = spec as LinesSpec;
+    let changed = spec as DrawnSpec;
     if (weight > 0) changed = smoothLines(changed, weight);
     if (isTime) changed = linesOverTime(changed);
     if (chosen) changed = highlightLines(changed, chosen);

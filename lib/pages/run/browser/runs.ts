@@ -1,5 +1,5 @@
 /** The table of runs: sorting and selecting runs, both kept in the address. */
-import { byId, h, table } from '../../browser/dom.js';
+import { byId, h, scrollable, table } from '../../browser/dom.js';
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -49,9 +49,8 @@ function showSettings(names: readonly string[]): void {
   );
   const content =
     rows.length > 0
-      ? h(
-          'div.scroll',
-          { role: 'group', 'aria-label': 'Settings', tabindex: 0 },
+      ? scrollable(
+          'Settings',
           table('Settings in which the chosen runs differ.', ['Setting', ...names], rows),
         )
       : h('p', names.length > 1 ? 'All settings are the same.' : 'Choose two runs or more.');

@@ -1,6 +1,6 @@
 /** Shows one trajectory in full. */
 import { mean } from 'd3-array';
-import { h, table } from '../../browser/dom.js';
+import { h, scrollable, table } from '../../browser/dom.js';
 import { segmentsMarkup } from '../../../report/segments.js';
 import { decimalText } from '../../../text/english.js';
 import type { ViewerData, ViewerLabel, ViewerTrajectory } from '../data.js';
@@ -121,9 +121,7 @@ function groupNode(index: number, { data, onPick }: DetailOptions): HTMLElement 
 }
 
 function figureNode(title: string, columns: Parameters<typeof drawDiagram>[1]): HTMLElement {
-  // A group, not a region: two trajectories side by side would have every landmark twice.
-  const scroll = { tabindex: 0, role: 'group', 'aria-label': title };
-  const drawing = h('div.scroll', scroll, drawDiagram(title, columns));
+  const drawing = scrollable(title, drawDiagram(title, columns));
   return h('figure.diagram', { 'aria-label': title }, h('figcaption', title), drawing);
 }
 

@@ -1,12 +1,12 @@
 /** How far trainings of one method differ, and what that means for single trainings. */
-import { deviation, flatRollup, group, max, mean, min, rank, rollup, sort, sum } from 'd3-array';
+import { deviation, extent, flatRollup, group, mean, rank, rollup, sort, sum } from 'd3-array';
 import { quantileNormal } from 'vega-statistics';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { type MethodPair, type SummaryOptions, type TidyRow } from '../../evaluation/table.js';
-import { summarise } from './summary.js';
+import { summarise } from '../results/summary.js';
 import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
 
 /** Adds the better side, and p with Holm's correction over all differences. */
@@ -59,18 +59,27 @@ export interface Trainings {
   trainings: number;
 }
 
-/** Counts the trainings behind each method's answers, by kind of model. */
-export const countTrainings = (answers: readonly QuestionResult[]): Trainings[] =>
+/** Groups answers by method and kind of model, then by training. */
+const groupTrainings = (answers: readonly QuestionResult[]) =>
   flatRollup(
     answers,
-    (group) => {
-      const initSeeds = new Set(group.map(({ initSeed }) => initSeed));
-      const runs = new Set(group.map(({ initSeed, seed }) => `${initSeed}/${seed}`));
-      return { initial_models: initSeeds.size, trainings: runs.size };
-    },
+    (group) => [
+      ...rollup(
+        group,
+        (own) => own,
+        ({ initSeed, seed }) => `${initSeed}/${seed}`,
+      ).values(),
+    ],
     ({ method }) => method,
     ({ model }) => model,
-  ).map(([method, model, counts]) => ({ method, model, ...counts }));
+  );
+
+/** Counts the trainings behind each method's answers, by kind of model. */
+export const countTrainings = (answers: readonly QuestionResult[]): Trainings[] =>
+  groupTrainings(answers).map(([method, model, trainings]) => {
+    const initSeeds = new Set(trainings.map(([{ initSeed }]) => initSeed));
+    return { method, model, initial_models: initSeeds.size, trainings: trainings.length };
+  });
 
 /**
  * A/A test: trainings of one method from one initial model, which only differ in the
@@ -118,24 +127,14 @@ const averageEm = (answers: readonly QuestionResult[]): number => {
 
 /** The spread between a method's trainings; methods trained once are left out. */
 export function trainingSpread(answers: readonly QuestionResult[]): Spread[] {
-  const trainings = flatRollup(
-    answers.filter(({ benchmark }) => benchmark in BENCHMARK_TITLES),
-    (group) => [
-      ...rollup(group, averageEm, ({ initSeed, seed }) => `${initSeed}/${seed}`).values(),
-    ],
-    ({ method }) => method,
-    ({ model }) => model,
-  );
-  return trainings
-    .filter(([, , ems]) => ems.length > 1)
-    .map(([method, model, ems]) => ({
-      method,
-      model,
-      trainings: ems.length,
-      lowest: min(ems)!,
-      highest: max(ems)!,
-      deviation: deviation(ems)!,
-    }));
+  const averaged = answers.filter(({ benchmark }) => benchmark in BENCHMARK_TITLES);
+  return groupTrainings(averaged)
+    .filter(([, , trainings]) => trainings.length > 1)
+    .map(([method, model, trainings]) => {
+      const ems = trainings.map(averageEm);
+      const [lowest, highest] = extent(ems) as [number, number];
+      return { method, model, trainings: ems.length, lowest, highest, deviation: deviation(ems)! };
+    });
 }
 
 /** 95 % of pairs of a method's trainings differ by less (normal, pooled variance). */

@@ -3,15 +3,15 @@ import {
   addNearMisses,
   NEAR_MISSES,
   withNearMisses,
-} from '../../../lib/experiments/running/near-misses.js';
-import { queriesWithEvidence, retrievalRecall } from '../../../lib/retrieval/recall.js';
-import { loadWorld } from '../../../lib/retrieval/small-world.js';
+} from '../../lib/experiments/training/near-misses.js';
+import { queriesWithEvidence, retrievalRecall } from '../../lib/retrieval/recall.js';
+import { loadWorld } from '../../lib/retrieval/small-world.js';
 
 describe('near misses', async () => {
   const world = await loadWorld();
   const hard = withNearMisses(world);
 
-  it.each(['train', 'dev'])('leave the best query its recall on %s questions', async (split) => {
+  it.each(['train', 'dev'])('keep the recall of the best query on %s questions', async (split) => {
     const queries = queriesWithEvidence(world.questions, { split, of: 'subQueries' });
     const ks = Object.keys(NEAR_MISSES.recall).map(Number);
     for (const { k, hitRate } of await retrievalRecall(hard.retriever, queries, ks)) {
@@ -20,7 +20,7 @@ describe('near misses', async () => {
     }
   });
 
-  it('have the title of a fact and words about it, but no value', () => {
+  it('have the title of a fact and related words, but no value', () => {
     const titles = new Map(world.passages.map(({ id, title }) => [id, title]));
     const misses = hard.passages.filter(({ id }) => !titles.has(id));
     expect(misses.length).toBeGreaterThan(0.5 * world.passages.length);
@@ -30,13 +30,13 @@ describe('near misses', async () => {
     }
   });
 
-  it('leave the other passages as they are, and are the same each time', () => {
+  it('leave the other passages unchanged, and are deterministic', () => {
     const ids = new Set(world.passages.map(({ id }) => id));
     expect(hard.passages.filter(({ id }) => ids.has(id))).toEqual(world.passages);
     expect(addNearMisses(world)).toEqual(hard.passages);
   });
 
-  it('are beside every fact that questions ask for, whatever their split', () => {
+  it('exist for every fact that questions of any split ask for', () => {
     const asked = world.questions.flatMap(({ metadata: { graph = [] } }) =>
       graph.flatMap(({ evidence }) => evidence),
     );
