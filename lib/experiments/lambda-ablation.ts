@@ -6,7 +6,7 @@
 import { greatest, group, max, mean, min, rollup, sort } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { matching, where, findFigure, type MethodPair } from '../evaluation/table.js';
-import type { PolicyRun } from '../training/policy-runs.js';
+import { isTrained, type PolicyRun } from '../training/policy-runs.js';
 import type { Lambdas } from '../training/config.js';
 import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/charts/curves.js';
@@ -18,7 +18,7 @@ import type { Experiment } from './experiment.js';
 import { byModel, lambdaName, paperMean, paperTables } from './results/paper.js';
 import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
 import { tradeOffChart } from '../report/charts/trade-off.js';
-import { dropIncompleteSeeds, listRuns } from './running/runs.js';
+import { listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';
 import { partsAhead, findParts, type PaperClaim } from './results/claims.js';
 
@@ -61,6 +61,12 @@ export const lambdaRuns = (): PolicyRun[] =>
   listRuns({ methods: ['parallelsearch'] }).flatMap((run) =>
     lambdaSettings().map((lambdas) => (isPaper(lambdas) ? run : { ...run, lambdas })),
   );
+
+/** Drops initial models with untrained runs, so that compared settings share models. */
+export function dropIncompleteSeeds(runs: readonly PolicyRun[], root?: string): PolicyRun[] {
+  const missing = runs.filter((run) => !isTrained(run, root)).map(({ initSeed }) => initSeed);
+  return runs.filter(({ initSeed }) => !missing.includes(initSeed));
+}
 
 /** Describes a setting: `neither`, `one`, `both`, or `paper` for the paper's. */
 export const rewardsTitle = (setting: Lambdas): string =>

@@ -1,4 +1,8 @@
-/** Summarises results, and checks predictions. */
+/**
+ * From answers to a result: `summarise` turns answers into rows and contrasts, and
+ * `checkPredictions` judges by them. An experiment adds its finding, frames and figures;
+ * `result-file.ts` writes all of it to one JSON file.
+ */
 import type { Interval } from '../../evaluation/bootstrap.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import type { Provenance } from '../../io/provenance.js';

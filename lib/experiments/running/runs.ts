@@ -1,6 +1,5 @@
 /** Seeds of the runs, and what is published of each. */
-import { CHECKPOINTS } from '../../io/paths.js';
-import { isTrained, type PolicyRun } from '../../training/policy-runs.js';
+import type { PolicyRun } from '../../training/policy-runs.js';
 import { BOTH_METHODS, MAIN_METHODS } from '../../training/methods.js';
 
 /** An initial model is published with every n-th line of its metrics. */
@@ -37,17 +36,6 @@ export const listRuns = ({
 
 /** The main comparison's runs from the instruct models, with the first seed. */
 export const instructRuns = (): PolicyRun[] => listRuns({ methods: BOTH_METHODS });
-
-/** Drops initial models with untrained runs, so that compared settings share models. */
-export const dropIncompleteSeeds = (
-  runs: readonly PolicyRun[],
-  root = CHECKPOINTS,
-): PolicyRun[] => {
-  const missing = new Set(
-    runs.filter((run) => !isTrained(run, root)).map(({ initSeed }) => initSeed),
-  );
-  return runs.filter(({ initSeed }) => !missing.has(initSeed));
-};
 
 /** Steps shown by the playground, for one run per method of the main comparison. */
 const KEPT_STEPS = [25, 75];

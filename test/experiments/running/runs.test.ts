@@ -5,9 +5,15 @@ import { matching } from '../../../lib/evaluation/table.js';
 import { mainRuns, wholeRuns } from '../../../lib/experiments/main-results.js';
 import { trainedRuns } from '../../../lib/experiments/running/retrain.js';
 import { modelNames, modelPath, parseModelName } from '../../../lib/training/models.js';
-import { isTrained, rolloutForRun, trainConfigForRun } from '../../../lib/training/policy-runs.js';
-import { runName, weightFolders, type PolicyRun } from '../../../lib/training/policy-runs.js';
-import { dropIncompleteSeeds } from '../../../lib/experiments/running/runs.js';
+import {
+  isTrained,
+  rolloutForRun,
+  trainConfigForRun,
+  runName,
+  weightFolders,
+  type PolicyRun,
+} from '../../../lib/training/policy-runs.js';
+import { dropIncompleteSeeds } from '../../../lib/experiments/lambda-ablation.js';
 import { listFolders } from '../../../lib/policy/folders/folder-settings.js';
 import { temporaryFolder } from '../../folder.js';
 
