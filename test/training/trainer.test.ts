@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { withAdvantages } from '../../lib/training/advantages.js';
+import { Ranks } from '../../lib/training/ranks.js';
 import {
+  assignAdvantages,
   buildTrainer,
   TrainingSession,
   type IsUsable,
@@ -63,6 +65,43 @@ describe('TrainingSession', () => {
     // The mean of the updates 1, 2 and 3.
     expect(metrics).toMatchObject({ loss: 2, constant: 0, extra: 7 });
     expect(session.step).toBe(1);
+    session.dispose();
+  });
+
+  it('measures the seconds of sampling and of the rest', async () => {
+    const session = createSession();
+    const start = performance.now();
+    const { metrics } = await observe(session);
+    const total = (performance.now() - start) / 1000;
+    expect(metrics.rollout_seconds).toBeGreaterThan(0);
+    expect(metrics.update_seconds).toBeGreaterThan(0);
+    expect(metrics.rollout_seconds + metrics.update_seconds).toBeLessThanOrEqual(total);
+    expect(metrics.rollout_seconds + metrics.update_seconds).toBeGreaterThan(total / 4);
+    session.dispose();
+  });
+
+  it('records the questions of a step unless their answers came from another search', async () => {
+    const session = createSession();
+    const step = session.begin();
+    expect((await session.sample(step)).questions).toEqual(
+      step.questions.flatMap((question) => [question, question]),
+    );
+    const search = () => Promise.resolve([]);
+    expect((await session.sample(step, { search })).questions).toBeUndefined();
+    session.dispose();
+  });
+
+  it('has the trained policy, and gives other ranks its step', async () => {
+    const session = createSession();
+    expect(session.policy).toBe(session.trained.policy);
+    const sent: unknown[] = [];
+    const channel = { send: (value: unknown) => sent.push(value), receive: () => sent.pop() };
+    Object.assign(session, { ranks: new Ranks(0, 1, [channel as never]), step: 3, rollbacks: 1 });
+    await session.synchronise();
+    expect(sent[0]).toEqual({ step: 3, rollbacks: 1 });
+    Object.assign(session, { ranks: new Ranks(1, 1, [channel as never]), step: 0, rollbacks: 0 });
+    await session.synchronise();
+    expect([session.step, session.rollbacks]).toEqual([3, 1]);
     session.dispose();
   });
 
@@ -167,4 +206,14 @@ describe('TrainingSession', () => {
     }
     session.dispose();
   });
+});
+
+it('assignAdvantages gives each trajectory its advantage by index', () => {
+  const trajectories = [{ answer: 'a' }, { answer: 'b' }] as never[] as Parameters<
+    typeof assignAdvantages
+  >[0];
+  expect(assignAdvantages(trajectories, ({ answer }, i) => (answer === 'b' ? i : 5))).toEqual([
+    { answer: 'a', advantage: 5 },
+    { answer: 'b', advantage: 1 },
+  ]);
 });
