@@ -223,6 +223,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     ...settingFiles(modelFolder),
     ...(passages ? [passages] : []),
     ...files,
+    ...(settings.reward ?? []),
   ];
   const training = [{ config, folder }];
   const [numLeft] = await stepsLeft(training);
@@ -239,6 +240,8 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     log(`  ${name}: ${value} (preset: ${usual})`);
   const { commit, ...machine } = provenanceHere();
   const made = { seed: config.seed, commit, configHash: hash, backend: backend.detail };
+  if (rewards !== undefined)
+    log(`Rewards: ${rewards.map(({ name, weight = 1 }) => `${weight} × ${name}`).join(', ')}`);
   const run = { config, preset, data: settings.data, provenance: { ...made, ...machine } };
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
   return interruptible(

@@ -81,6 +81,19 @@ describe('train', () => {
     else rmSync(file);
   });
 
+  it('does not go on with a reward of which the file is another, and names all rewards', async () => {
+    const file = join(root, 'own-reward.mjs');
+    const write = (score: number): void =>
+      writeFileSync(file, `export default { name: 'own', weight: 0.5, score: () => ${score} };`);
+    write(1);
+    await train('rewarded', '--steps', '1', '--reward', file);
+    expect(printed.stderr).toMatch(/^Rewards: .*0\.5 × own$/m);
+    await train('rewarded', '--steps', '1', '--reward', file);
+    write(2);
+    const again = train('rewarded', '--steps', '1', '--reward', file);
+    await expect(again).rejects.toThrow('Choose another folder');
+  });
+
   it('lists the known models and methods for unknown ones', async () => {
     const trainWith = (more: object): Promise<number> =>
       runTrain({ backend: 'wasm', out: root, ...more });

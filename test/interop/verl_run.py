@@ -1,4 +1,4 @@
-"""What a training on verl leaves behind, made with verl's own code on a CPU: python verl_run.py EXPORT MODEL.
+"""The output of a training on verl, made with verl's own code on a CPU: python verl_run.py EXPORT MODEL.
 
 In the folder of an export: rollouts/1.jsonl, by verl's writer from the rollouts of check.py; checkpoints/global_step_1/actor, the
 shards of a model; merged/, by verl's merger.
@@ -20,7 +20,7 @@ from verl.trainer.ppo.ray_trainer import RayPPOTrainer  # noqa: E402
 
 
 def dump_rollouts(tokenizer, batch, output):
-    """As `RayPPOTrainer._log_rollout_data` does."""
+    """Like `RayPPOTrainer._log_rollout_data`."""
     prompts, responses = output.batch["prompts"], output.batch["responses"]
     inputs = tokenizer.batch_decode(prompts, skip_special_tokens=True)
     outputs = tokenizer.batch_decode(responses, skip_special_tokens=True)
@@ -30,7 +30,7 @@ def dump_rollouts(tokenizer, batch, output):
 
 
 def save_checkpoint(tokenizer):
-    """One shard, as verl's FSDP engine writes them, with config and tokenizer beside it; then verl's merger."""
+    """Writes one shard like verl's FSDP engine, next to config and tokenizer, then runs verl's merger."""
     actor = root / "checkpoints" / "global_step_1" / "actor"
     actor.mkdir(parents=True)
     trained = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)

@@ -1,4 +1,4 @@
-"""Greedy continuations by transformers and PEFT: greedy.py FOLDER PROMPTS, where FOLDER is what `export hf` wrote and PROMPTS a JSON file
+"""Greedy continuations by transformers and PEFT: greedy.py FOLDER PROMPTS, where FOLDER is the output of `export hf` and PROMPTS a JSON file
 {"contexts": [[token id, ..], ..], "tokens": n}. Prints {"merged": [[token id, ..], ..], "adapter": [..]}, the second by base and adapter."""
 import json
 import sys
