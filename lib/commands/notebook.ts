@@ -101,9 +101,10 @@ async function attempt(
   }
 }
 
-const FORMATS: Readonly<Record<string, (notebook: Notebook) => Promise<string>>> = {
-  page: async (notebook) =>
-    (await (await import('../pages/notebook/page.js')).reportHtml(notebook)).html,
+type Format = (notebook: Notebook, folder: string) => Promise<string>;
+const FORMATS: Readonly<Record<string, Format>> = {
+  page: async (notebook, folder) =>
+    (await (await import('../pages/notebook/page.js')).reportHtml(notebook, folder)).html,
   observable: async (notebook) =>
     (await import('../pages/notebook/observable.js')).observableHtml(notebook),
 };
@@ -132,7 +133,7 @@ async function renderNotebook(
     run || param
       ? await runNotebook(file, { parameters: param, cellTimeoutMs, log })
       : { notebook: readNotebook(file) };
-  await writeFileSafely(page, await FORMATS[to](notebook));
+  await writeFileSafely(page, await FORMATS[to](notebook, path.dirname(file)));
   const cells = codeCells(notebook);
   if (cells.length > 0 && cells.every(({ outputs }) => outputs.length === 0))
     log(`${file} has no outputs, so the page has none either. Execute it with --run.\n`, 'stderr');

@@ -1,4 +1,6 @@
 /** Renders the Markdown of notebooks. */
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { extname, resolve, sep } from 'node:path';
 import MarkdownIt from 'markdown-it';
 import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
 import type { Heading } from '../sections.js';
@@ -15,6 +17,22 @@ export function picture(mime: string, text: string, alt = ''): Markup {
   return markup('img', { alt, src: `data:${mime};base64,${base64}` });
 }
 
+/** MIME types of picture files. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  '.svg': MIME.svg,
+  '.jpg': 'image/jpeg',
+  ...Object.fromEntries(PICTURES.slice(1).map((mime) => [`.${mime.slice('image/'.length)}`, mime])),
+};
+
+/** A picture in a notebook's folder or below; undefined for any other address. */
+function filePicture(address: string, folder: string, alt: string): Markup | undefined {
+  const file = resolve(folder, address);
+  const mime = ENDINGS[extname(file).toLowerCase()];
+  if (mime === undefined || !existsSync(file)) return undefined;
+  if (!realpathSync(file).startsWith(realpathSync(folder) + sep)) return undefined;
+  return picture(mime, readFileSync(file, mime === MIME.svg ? 'utf8' : 'base64'), alt);
+}
+
 /** Pictures of a Markdown cell by name, then by MIME type. */
 type Attachments = Readonly<Record<string, MimeBundle>>;
 
@@ -24,8 +42,11 @@ export interface MarkdownRenderer {
   headings: Heading[];
 }
 
-/** Creates a page's Markdown renderer: unique ids; raw HTML, unsafe links become text. */
-export function createMarkdown(): MarkdownRenderer {
+/**
+ * Creates a page's Markdown renderer: unique ids; raw HTML, unsafe links become text.
+ * @param folder of the notebook, whose pictures are included. Default: none are
+ */
+export function createMarkdown(folder?: string): MarkdownRenderer {
   const headings: Heading[] = [];
   const markdown = new MarkdownIt({ linkify: true });
   // Formulas are kept verbatim, as in Jupyter.
@@ -55,14 +76,16 @@ export function createMarkdown(): MarkdownRenderer {
     },
     { alt: ['paragraph'] },
   );
-  // A page loads nothing: pictures from elsewhere become their alternative text.
+  // A page loads nothing: of pictures from elsewhere, it shows the address.
   const image = (alt: string, source: string, attachments: Attachments = {}): Content => {
     if (source.startsWith('data:')) return markup('img', { alt, src: source });
-    const name = /^attachment:(.*)$/.exec(source)?.[1] ?? '';
-    const file = markdown.utils.lib.mdurl.decode(name);
-    const bundle = Object.hasOwn(attachments, file) ? attachments[file] : {};
+    const attached = /^attachment:(.*)$/.exec(source)?.[1];
+    const name = markdown.utils.lib.mdurl.decode(attached ?? source);
+    const bundle = attached && Object.hasOwn(attachments, name) ? attachments[name] : {};
     const mime = PICTURES.find((known) => known in bundle);
-    return mime ? picture(mime, joinLines(bundle[mime] as string | string[]), alt) : alt || source;
+    if (mime) return picture(mime, joinLines(bundle[mime] as string | string[]), alt);
+    const included = folder === undefined ? undefined : filePicture(name, folder, alt);
+    return included ?? `${alt} (picture not included: ${source})`.trim();
   };
   markdown.renderer.rules.image = (tokens, i, _, env) => {
     const { attachments } = env as { attachments?: Attachments };

@@ -60,10 +60,11 @@ const MAX_OPEN_ROWS = 6;
  * and citation. The code that loads the results moves to the end. Charts are pictures
  * that scripts make interactive; their data and tables can be downloaded. All text is
  * escaped, and HTML not written by `display` is sandboxed in a frame.
+ * @param folder of the notebook, whose pictures are included. Default: none are
  */
-export async function reportHtml(notebook: Notebook): Promise<Report> {
+export async function reportHtml(notebook: Notebook, folder?: string): Promise<Report> {
   const rendering: Rendering = {
-    markdown: createMarkdown(),
+    markdown: createMarkdown(folder),
     numCharts: 0,
     hasChart: false,
     charts: await prepareCharts(notebook),

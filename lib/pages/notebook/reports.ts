@@ -72,7 +72,7 @@ export function shownResult(folder: string, name: string): object | undefined {
 export async function exportReport(options: ExportOptions): Promise<string> {
   const { notebook: file, name, outDir, store = false, ...runOptions } = options;
   const { notebook } = await runNotebook(file, runOptions);
-  const { html, title, description } = await reportHtml(notebook);
+  const { html, title, description } = await reportHtml(notebook, path.dirname(file));
   const info: ReportInfo = { name, title, description, figures: notebookFigures(notebook) };
   const page = path.join(outDir, `${name}.html`);
   await writeFileSafely(path.join(outDir, `${name}${INFO}`), JSON.stringify(info));

@@ -1,8 +1,11 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Cell, CodeCell } from '../../../lib/notebook/nbformat.js';
 import { reportHtml } from '../../../lib/pages/notebook/page.js';
 import { createMarkdown } from '../../../lib/pages/notebook/markdown.js';
 import { markupHtml } from '../../../lib/report/markup.js';
+import { temporaryFolder } from '../../folder.js';
 import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
 import { MIME } from '../../../lib/notebook/nbformat.js';
 import { shown, syntheticChart, syntheticReport, syntheticTable } from '../../report/fixtures.js';
@@ -31,6 +34,29 @@ describe('markdown', () => {
     expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;');
     expect(html).toContain('<a href="https://x.org">d</a> <a href="a.html">e</a>');
   });
+});
+
+describe('pictures', () => {
+  const folder = join(temporaryFolder(), 'notebooks');
+  const [png, outside] = [join(folder, 'my dot.PNG'), join(folder, '..', 'dot.png')];
+  mkdirSync(folder, { recursive: true });
+  for (const file of [png, outside]) writeFileSync(file, 'pixels');
+  const render = (source: string): string =>
+    markupHtml(createMarkdown(folder).render(`![A dot](${source})`));
+
+  it('of the notebook’s folder are included', () => {
+    const base64 = Buffer.from('pixels').toString('base64');
+    expect(render('my%20dot.PNG')).toContain(
+      `<img alt="A dot" src="data:image/png;base64,${base64}">`,
+    );
+  });
+
+  it.each(['../dot.png', 'https://x.org/dot.png', 'none.png', 'attachment:dot.png', outside])(
+    'from elsewhere are named: %s',
+    (source) => {
+      expect(render(source)).toContain(`A dot (picture not included: ${source})`);
+    },
+  );
 });
 
 describe('reportHtml', () => {
@@ -244,7 +270,7 @@ describe('outputs and cells of all kinds', () => {
     } as Cell;
     const html = await page(cell);
     expect(html).toContain('<img alt="own" src="data:image/png;base64,UE5H">');
-    expect(html).not.toContain('example.org');
+    expect(html).toContain('far (picture not included: https://example.org/x.png)');
   });
 
   it('shows SVG attachments and embedded pictures', async () => {
@@ -256,7 +282,9 @@ describe('outputs and cells of all kinds', () => {
     const html = await page(cell);
     expect(html).toContain(`<img alt="own" src="data:image/svg+xml;base64,${btoa('<svg/>')}">`);
     expect(html).toContain('<img alt="data" src="data:image/png;base64,UE5H">');
-    expect(html).toContain('https://x.org/far.png odd</p>');
+    expect(html).toContain(
+      '(picture not included: https://x.org/far.png) odd (picture not included: attachment:%FF.png)</p>',
+    );
   });
 
   it('shows raw cells of unknown formats as text', async () => {
