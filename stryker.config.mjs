@@ -8,7 +8,7 @@ const PARTS = {
   grpo: {
     mutate: ['lib/training/{adapter,advantages,grpo,rollout-groups,trainer}.ts'],
     tests: [
-      'test/training/{adapter,advantages,grpo,grpo-loss,llds,rollout-groups,trainer,trl}.test.ts',
+      'test/training/{adapter,advantages,grpo,grpo-loss,importance-sampling,llds,rollout-groups,trainer,trl}.test.ts',
     ],
   },
   bootstrap: {

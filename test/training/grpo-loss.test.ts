@@ -119,3 +119,20 @@ it('grpoLoss gives no gradient to clipped tokens and a full one to the others', 
 it('clipStatistics is zero without passes', () => {
   expect(clipStatistics([], { numTokens: 0, clip })).toEqual({ kl: 0, clip_ratio: 0 });
 });
+
+it('clipStatistics counts by the geometric mean of a row with ratios per sequence', () => {
+  const row = (oldLogProbs: number[]): GrpoRow =>
+    ({
+      oldLogProbs,
+      referenceLogProbs: oldLogProbs.map(() => 0),
+      advantages: oldLogProbs.map(() => 1),
+    }) as unknown as GrpoRow;
+  const rows = [row([-0.5]), row([-0.4, 0.4])];
+  const passes = [{ rows, values: { logProbs: Float32Array.of(0, 0, 0) } }];
+  const shareOf = (importanceSamplingLevel: 'token' | 'sequence'): number =>
+    clipStatistics(passes, { numTokens: 3, clip: 0.2, importanceSamplingLevel }).clip_ratio;
+  // Ratios are e^0.5, e^0.4 and e^-0.4; the mean of the second row is 1.
+  expect(shareOf('token')).toBeCloseTo(2 / 3, 6);
+  expect(shareOf('sequence')).toBeCloseTo(1 / 3, 6);
+  expect(clipStatistics(passes, { numTokens: 3, clip: 0.2 }).clip_ratio).toBe(shareOf('token'));
+});

@@ -277,6 +277,20 @@ describe('GRPO', () => {
     ).toThrow(/grpo.scaleRewards/);
   });
 
+  it('rejects an outcome gate if the outcome reward weighs nothing', () => {
+    const rewards: Reward[] = [{ name: 'outcome', weight: 0, score: () => 1 }];
+    expect(() => trainerOf({ outcomeGate: 'group' }, { rewards })).toThrow(/"outcome"/);
+  });
+
+  it('only reports phantom advantages and update metrics that apply', async () => {
+    const rewards: Reward[] = [{ name: 'length', score: () => 1 }];
+    const other = await firstStep({}, { rewards });
+    expect(other.metrics).not.toHaveProperty('phantom_advantages');
+    const { metrics } = await firstStep({});
+    expect(metrics.phantom_advantages).toBeGreaterThanOrEqual(0);
+    expect(Object.keys(metrics)).toEqual(expect.arrayContaining(['loss', 'kl', 'grad_norm']));
+  });
+
   it('rejects rewards with the same name', () => {
     const rewards = [...presetRewards('paper'), ...presetRewards('paper')];
     expect(() => trainerOf({}, { rewards })).toThrow(/outcome/);
