@@ -59,7 +59,7 @@ const MODEL_TITLES: Titles = {
   all: 'both, pooled',
 };
 
-const EDITIONS: Titles = { first: 'first edition', second: 'second edition' };
+const EDITIONS: Titles = { none: 'no training', first: 'first edition', second: 'second edition' };
 
 /** Titles of values by field, in the order of tables and charts. */
 const VALUE_TITLES: Readonly<Record<string, Titles>> = {

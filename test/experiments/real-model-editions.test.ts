@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Interval } from '../../lib/evaluation/bootstrap.js';
 import { matching, type Fields } from '../../lib/evaluation/table.js';
 import { realModel } from '../../lib/experiments/real-model/experiment.js';
+import { realModelFacts, type FactsRun } from '../../lib/experiments/real-model/facts.js';
 import {
   answeringRun,
   freshRollout,
@@ -105,6 +106,31 @@ it.each(['README.md', 'docs/real-models.md', 'reports/README.md'])(
       expect(text).toMatch(new RegExp(`${percent(value)}|\\b${figureText(value, 2)}\\b`));
   },
 );
+
+describe('stated facts', async () => {
+  const facts = await requireResults<FactsRun, Answers<FactsRun>>(realModelFacts, none);
+
+  it('asks every model the same comparisons', () => {
+    const asked = facts.map(({ record }) =>
+      record.value.measurements.map(({ questionId, subset }) => `${questionId} ${subset}`),
+    );
+    expect(new Set(asked.map((ids) => ids.join())).size).toBe(1);
+    expect(asked[0]).toHaveLength(80);
+    expect(asked[0].every((name) => name.endsWith(' parallelizable'))).toBe(true);
+  });
+
+  it('gives the means of the recorded answers', () => {
+    const shown = (fields: Fields): Interval =>
+      matching(result.frames!.facts as Interval[], { ...em, ...fields })[0];
+    const answered = facts.flatMap(({ record: { value } }) =>
+      value.measurements.map((measurement) => ({ ...value.run, ...measurement })),
+    );
+    const afterRl = matching(answered, ours);
+    expect(shown({ ...ours, subset: 'all' }).value).toBeCloseTo(mean(afterRl, (one) => one.em)!, 5);
+    const isYesNo = mean(matching(afterRl, { isYesNo: true }), (one) => one.em)!;
+    expect(shown({ ...ours, subset: 'yes_no' }).value).toBeCloseTo(isYesNo, 5);
+  });
+});
 
 describe('other benchmarks', async () => {
   const others = await requireResults<FreshRun, Answers<FreshRun>>(realModelOthers, none);

@@ -8,6 +8,7 @@ import {
   realModelOthers,
   type FreshRun,
 } from '../../lib/experiments/real-model/answering.js';
+import { realModelFacts, type FactsRun } from '../../lib/experiments/real-model/facts.js';
 import { realModel, realModelTiming } from '../../lib/experiments/real-model/experiment.js';
 import {
   ADAPTERS,
@@ -71,6 +72,14 @@ export async function writeSyntheticRealModel(folder: string): Promise<void> {
         .map((one) => ({ ...one, hops: 1, behaviour: { no_search: one.turns === 0 } }));
       return { run, measurements };
     });
+  await writeRecords(folder, realModelFacts, (run: FactsRun) => {
+    const { method, seed, model } = runFields(run);
+    const measurements = matching(results, { method, seed, model, subset: 'parallelizable' });
+    return {
+      run,
+      measurements: measurements.filter(({ benchmark }) => MULTI_HOP.includes(benchmark)),
+    };
+  });
   await writeRecords(folder, realModelTiming, (runs: readonly RealRun[]) => ({
     answers: runs
       .flatMap(({ method, seed }) => matching(results, { method, seed, model: 'instruct' }))
