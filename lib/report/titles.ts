@@ -196,6 +196,8 @@ const METRIC_TITLES: Readonly<
   coverage_if_right: ['Sub-question recall, if right', SUB_QUESTIONS],
   coverage_if_wrong: ['Sub-question recall, if wrong', SUB_QUESTIONS],
   em_if_evidence: ['Exact match, if all evidence was shown', 'share of those questions'],
+  em_choice: ['Exact match, one of two', 'share of those questions'],
+  em_yes_no: ['Exact match, yes or no', 'share of those questions'],
   em_within_1: ['Exact match within one search turn', 'share of questions'],
   em_within_2: ['Exact match within two search turns', 'share of questions'],
   em_if_decomposed: ['Exact match, if decomposed', 'share of decomposed'],

@@ -5,6 +5,7 @@
 import { questionType, type Question } from '../../data/question.js';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
+import type { QuestionKey } from '../../evaluation/selections.js';
 import { where, type SummaryOptions } from '../../evaluation/table.js';
 import { configHash } from '../../io/provenance.js';
 import { loadLocalPolicy } from '../../policy/folders/model-folder.js';
@@ -133,9 +134,14 @@ export function compareFacts(
   options: SummaryOptions,
 ) {
   const named = answers.map((one) => ({ ...one, method: nameOf(one.edition, one.method) }));
+  const em = mainMeasure('em');
   const settings = {
-    measures: [mainMeasure('em')],
-    filter: where({ benchmark: 'all', subset: ['all', 'yes_no'] }),
+    measures: [
+      em,
+      { ...em, metric: 'em_choice', includes: ({ isYesNo }: QuestionKey) => !isYesNo },
+      { ...em, metric: 'em_yes_no', includes: ({ isYesNo }: QuestionKey) => isYesNo },
+    ],
+    filter: where({ benchmark: 'all', subset: 'all' }),
     pairs: [[nameOf('second', 'parallelsearch'), nameOf('second', PARALLEL)] as const],
   };
   const tidy = summarise({ answers: named, provenance }, settings, options);
