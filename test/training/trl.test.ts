@@ -371,6 +371,38 @@ describe('withAdvantages', () => {
     expectClose(totals, [0.35, -0.35]);
   });
 
+  it('closed gates keep partial outcomes with their weight', () => {
+    const options = {
+      outcomeGate: 'rollout',
+      rewards: [{ name: 'shaping' }, { name: 'outcome', weight: 2 }],
+      scaleRewards: 'none',
+    } as const;
+    // The totals are 0.8 and 0: 0.5 of the first and 0.9 of the second do not count.
+    expectClose(advantages([rewarded(0.4, 0.5), rewarded(0, 0.9)], 2, options), [0.4, -0.4]);
+  });
+
+  it('with normalize_then_sum, each reward is normalised, the total is not a reward', () => {
+    const options = { multiObjectiveAggregation: 'normalize_then_sum' } as const;
+    const group = [rewarded(1, 5), rewarded(0, 2), rewarded(0, 1)];
+    const rewards = group.map(({ rewards: { outcome, shaping } }) => [outcome, shaping]);
+    const weighted = [{ name: 'outcome', weight: 3 }, { name: 'shaping' }];
+    expect(advantages(group, 3, options)).toEqual(
+      decoupledAdvantages(rewards, 3, { weights: [1, 1] }),
+    );
+    expect(advantages(group, 3, { ...options, rewards: weighted })).toEqual(
+      decoupledAdvantages(rewards, 3, { weights: [3, 1] }),
+    );
+    expect(advantages(group, 3, options)).not.toEqual(advantages(group, 3));
+  });
+
+  it('masked rollouts have no turn advantages', () => {
+    const turns = [rewarded(1, 0, [1]), rewarded(0, 7, [3])];
+    const isMasked = ({ rewards }: With<'rewards'>): boolean => rewards.shaping === 7;
+    const [used, masked] = withAdvantages(turns, 2, { isMasked });
+    expect(used.turnAdvantages).toEqual([0]);
+    expect(masked).not.toHaveProperty('turnAdvantages');
+  });
+
   it('phantomAdvantages is the fraction of groups without a correct rollout', () => {
     expect(phantomAdvantages([sampled.slice(0, 2), sampled.slice(2)])).toBe(0.5);
     expect(phantomAdvantages([])).toBe(0);
