@@ -94,17 +94,21 @@ export async function saveCheckpoint(
   }
   const text = JSON.stringify({ state, files, checksum: computeChecksum(state, files) });
   await writeFile(join(partial, STATE_FILE), text, { flush: true });
-  const remove = async (isUnwanted: (name: string) => boolean): Promise<void> => {
-    for (const name of (await namesIn(folder)).filter(isUnwanted))
-      await rm(join(folder, name), { recursive: true });
-  };
   // First deletes checkpoints of steps that a rollback undid: after a kill, the run would
   // resume from them.
-  await remove((name) => parseFloat(name) > nextStep);
+  for (const name of await namesIn(folder))
+    if (parseFloat(name) > nextStep) await rm(join(folder, name), { recursive: true });
   await replaceFolder(partial, target);
-  const before = (await stepsIn(folder)).find((step) => step < nextStep);
-  const kept = [target, ...(before === undefined ? [] : [stepFolder(folder, before)])];
-  await remove((name) => !kept.includes(join(folder, name)));
+  await removeOlder(folder, nextStep);
+}
+
+/** Deletes all checkpoints before a step except the last one. */
+async function removeOlder(folder: string, step: number): Promise<void> {
+  const before = (await stepsIn(folder)).find((other) => other < step);
+  const kept = [step, before ?? step].map((each) => stepFolder(folder, each));
+  for (const name of await namesIn(folder))
+    if (parseFloat(name) <= step && !kept.includes(join(folder, name)))
+      await rm(join(folder, name), { recursive: true });
 }
 
 /** @throws Error naming the file that is missing, damaged or invalid */
@@ -154,6 +158,8 @@ export async function resumeCheckpoint(
       throw new Error(
         `Expected ${shortPath(folder)} to hold a run of configuration ${hash}, but it holds one of ${state.hash}. Choose another folder, or remove that one.`,
       );
+    // What a kill left of an older one.
+    await removeOlder(folder, step);
     return { trainable: fromNamedArrays(trained), optimizer, state };
   }
   if (steps.length === 0) return null;

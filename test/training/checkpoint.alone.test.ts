@@ -105,6 +105,14 @@ describe('a checkpoint', () => {
     expect(await namesLeft()).toEqual(['10', '11']);
   });
 
+  it('resumes without what a kill left of older ones', async () => {
+    for (const step of [2, 10, 11]) await save(step);
+    await fs.mkdir(join(folder, '2'));
+    await writeFile(join(folder, '2', 'trainable.safetensors'), 'half');
+    expect(await stepLeft()).toBe(11);
+    expect(await namesLeft()).toEqual(['10', '11']);
+  });
+
   it.skipIf(process.platform === 'win32')(
     'is synced to disk, after the records it counts on, before it is renamed',
     async () => {
