@@ -164,7 +164,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     tables: () => `${percent(paperCost('model_calls'), 1)} (means of Table 3)`,
     cell: 'contrast-search-r1',
     rule: 'Ratio below that of the paper’s own table, from each model and from both',
-    parts: costRatio('model_calls', paperCost('model_calls')),
+    parts: (result) => costRatio('model_calls', paperCost('model_calls'))(result),
   },
   {
     id: 'seconds',
