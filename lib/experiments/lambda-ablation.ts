@@ -157,6 +157,7 @@ const lambdaClaims: readonly PaperClaim[] = [
     },
     cell: 'claims',
     rule: 'Difference in exact match on parallelizable questions to every other setting of Table 4 above 0',
+    // Not before a claim is judged: it reads the paper's tables.
     parts: (result) => {
       const gaps = lambdaGrid().map(
         (setting) =>

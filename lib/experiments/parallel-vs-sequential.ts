@@ -164,6 +164,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     tables: () => `${percent(paperCost('model_calls'), 1)} (means of Table 3)`,
     cell: 'contrast-search-r1',
     rule: 'Ratio below that of the paper’s own table, from each model and from both',
+    // Not before a claim is judged: it reads the paper's tables.
     parts: (result) => costRatio('model_calls', paperCost('model_calls'))(result),
   },
   {

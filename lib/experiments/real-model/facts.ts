@@ -30,8 +30,8 @@ import {
 } from './answering.js';
 import { missingInputs, MODEL, RETRIEVER } from './settings.js';
 
-/** A run of an edition, or the model without any training. */
 export interface FactsRun extends FreshRun {
+  /** Whether the model without any training answers, within the edition's limits. */
   isUntrained?: boolean;
 }
 
