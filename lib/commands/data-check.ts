@@ -33,7 +33,7 @@ import { formatList, countText } from '../text/english.js';
 import { normalizeAnswer, statableAnswers } from '../text/answer-match.js';
 import { meanRows, formatTable, type Column } from './common/tables.js';
 import { limitOption, withSearchOptions, type RetrieverSettings } from './common/options.js';
-import { announceBackend, sampleAndLog } from './common/setup.js';
+import { announceBackend, sampleAndLog, warnOfEncoder } from './common/setup.js';
 
 interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
   limit?: number;
@@ -325,6 +325,7 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
   const sample = limit === undefined ? questions : sampleAndLog(questions, limit);
   const file = isSearched ? contents.file : undefined;
   if (sample.length > 0 && (file !== undefined || isAddress(retriever))) {
+    if (file !== undefined) await warnOfEncoder({ ...settings, retriever, data: folder });
     const unanswerable = await printCoverage(sample, { file, passages }, settings);
     if (out !== undefined) {
       await writeFileSafely(out, formatQuestions(unanswerable));

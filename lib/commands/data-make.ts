@@ -1,5 +1,5 @@
 /** `parallelsearch data make FOLDER FILE...`: makes a corpus of documents. */
-import { readdirSync, statSync, type Dirent } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { group, median, sort } from 'd3-array';
 import { Command } from 'commander';
@@ -28,28 +28,36 @@ interface MakeSettings extends Columns {
 /** Hidden files, and what package managers install. */
 const isIgnored = (file: string): boolean => /^(\..*|node_modules)$/.test(file);
 
-/** Documents in files and folders, each once, and the names of other files there. */
-function findDocuments(sources: readonly string[]): { files: string[]; others: string[] } {
-  const others: string[] = [];
-  const files = sources.flatMap((source) => {
-    if (!statSync(source, { throwIfNoEntry: false })?.isDirectory()) return [source];
-    const entries = readdirSync(source, { recursive: true, withFileTypes: true }).filter(
-      (entry) =>
-        !entry.isDirectory() &&
-        !path
-          .relative(source, path.join(entry.parentPath, entry.name))
-          .split(path.sep)
-          .some(isIgnored),
-    );
-    const isDocument = ({ name }: Dirent): boolean =>
-      DOCUMENT_ENDINGS.includes(documentEnding(name));
-    for (const entry of entries) if (entry.isFile() && !isDocument(entry)) others.push(entry.name);
-    return entries
-      .filter(isDocument)
-      .map(({ parentPath, name }) => path.join(parentPath, name))
-      .sort();
-  });
-  return { files: [...new Map(files.map((file) => [path.resolve(file), file])).values()], others };
+/**
+ * Documents in files and folders, each once; the names of other files there; folders that
+ * are linked there, which may be large or lead back, so they are not entered.
+ */
+function findDocuments(sources: readonly string[]): {
+  files: string[];
+  others: string[];
+  linked: string[];
+} {
+  const [files, others, linked]: string[][] = [[], [], []];
+  for (const source of sources) {
+    if (!statSync(source, { throwIfNoEntry: false })?.isDirectory()) {
+      files.push(source);
+      continue;
+    }
+    const entries = readdirSync(source, { recursive: true, withFileTypes: true })
+      .map((entry) => ({ entry, file: path.join(entry.parentPath, entry.name) }))
+      .filter(({ file }) => !path.relative(source, file).split(path.sep).some(isIgnored));
+    for (const { entry, file } of sort(entries, ({ file }) => file)) {
+      // A link to nothing is an unreadable document.
+      const target = existsSync(file) ? statSync(file) : undefined;
+      const isDocument = DOCUMENT_ENDINGS.includes(documentEnding(file));
+      if (target?.isDirectory()) {
+        if (entry.isSymbolicLink()) linked.push(file);
+      } else if (isDocument && (target === undefined || target.isFile())) files.push(file);
+      else others.push(entry.name);
+    }
+  }
+  const each = new Map(files.map((file) => [path.resolve(file), file]));
+  return { files: [...each.values()], others, linked };
 }
 
 function commonFolder(files: readonly string[]): string {
@@ -82,9 +90,10 @@ export async function runMake(
     (file) => path.resolve(file) !== path.resolve(corpus) || sources.includes(file),
   );
   requireDistinctFiles([corpus], files);
+  const links = `${formatList(found.linked.map(shortPath))}: name them to include them`;
   if (files.length === 0)
     throw new Error(
-      `Expected files that end in ${formatList(DOCUMENT_ENDINGS)} in ${formatList(sources)}, but found none.`,
+      `Expected files that end in ${formatList(DOCUMENT_ENDINGS)} in ${formatList(sources)}, but found none.${found.linked.length > 0 ? ` Linked folders are left out, ${links}.` : ''}`,
     );
   const root = commonFolder(files);
   const readable: { name: string; ending: string; sections: Section[] }[] = [];
@@ -126,6 +135,7 @@ export async function runMake(
     ...(found.others.length > 0
       ? [['files left out', countEndings(found.others.map((name) => documentEnding(name) || name))]]
       : []),
+    ...(found.linked.length > 0 ? [['links left out', links]] : []),
     ...(withoutText.length > 0
       ? [['rows without text', `${withoutText.length} left out, the first in ${withoutText[0]}`]]
       : []),

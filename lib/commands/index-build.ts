@@ -8,6 +8,7 @@ import { defaultBm25Folder, openBm25Files } from '../retrieval/bm25-files.js';
 import { buildMilvusCollection } from '../retrieval/milvus.js';
 import { bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
 import { choice, exitWith, interruptible, log, parseCount } from './common/cli-utils.js';
+import { warnOfEncoder } from './common/setup.js';
 
 interface IndexSettings {
   to?: string;
@@ -40,6 +41,7 @@ async function buildCollection(settings: IndexSettings & { to: string }): Promis
   const { to, data, encoder, m, efConstruction } = settings;
   const graph = { m, efConstruction };
   const passages = await loadPassages(data);
+  await warnOfEncoder({ encoder, data });
   const loaded = await openEncoder(encoder);
   const progress = startProgress('Indexing', passages.length);
   const token = process.env.RETRIEVAL_TOKEN;

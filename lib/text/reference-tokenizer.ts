@@ -11,6 +11,13 @@ interface PackageTokenizer {
   pre_tokenizer: Step | null;
   decoder: Step | null;
   model: { unk_token_id?: number; _call(tokens: string[]): string[] };
+  added_tokens_map: Map<string, { lstrip: boolean; rstrip: boolean }>;
+  splitter_unnormalized: Splitter;
+  splitter_normalized: Splitter;
+}
+/** Splits a text at added tokens. */
+interface Splitter {
+  split(text: string): string[];
 }
 /** A normalizer, pre-tokenizer or decoder. */
 interface Step {
@@ -253,6 +260,26 @@ function correctStep(step: Step | null): void {
 const splitSchema = z.object({ behavior: behaviorSchema, invert: z.boolean().default(false) });
 
 /**
+ * Makes added tokens strip what Unicode defines as white space, and no other tokens. The
+ * package strips what JavaScript's `trim` does, and tokens of white space.
+ */
+function correctStripping(tokenizer: PackageTokenizer): void {
+  const { added_tokens_map: tokens, splitter_unnormalized, splitter_normalized } = tokenizer;
+  const strips = new Map(Array.from(tokens, ([content, token]) => [content, { ...token }]));
+  for (const token of tokens.values()) token.lstrip = token.rstrip = false;
+  for (const splitter of [splitter_unnormalized, splitter_normalized]) {
+    const split = splitter.split.bind(splitter);
+    splitter.split = (text) =>
+      split(text).map((part, i, parts) => {
+        if (strips.has(part)) return part;
+        const end = strips.get(parts[i + 1])?.lstrip ? /\p{White_Space}+$/u : '';
+        const start = strips.get(parts[i - 1])?.rstrip ? /^\p{White_Space}+/u : '';
+        return part.replace(start, '').replace(end, '');
+      });
+  }
+}
+
+/**
  * Creates a tokenizer from a `tokenizer.json`. Decoding is exact, whatever its settings.
  * @throws Error for JSON that the package or these corrections cannot apply
  */
@@ -271,6 +298,7 @@ export function createReferenceTokenizer(json: object): PackageTokenizer {
   correctStep(tokenizer.normalizer);
   correctStep(tokenizer.pre_tokenizer);
   correctStep(tokenizer.decoder);
+  correctStripping(tokenizer);
   // Consecutive unknown tokens are fused only within a piece of text.
   const { model } = tokenizer;
   const encodePieces = model._call.bind(model);

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runMake } from '../../lib/commands/data-make.js';
 import { loadPassages } from '../../lib/data/flashrag.js';
@@ -76,6 +77,36 @@ describe('data make', () => {
     expect(readFileSync(inFolder('data', 'corpus.jsonl'), 'utf8')).toBe(before);
     await make(['notes'], { force: true });
     expect(await loadPassages(inFolder('data'))).toHaveLength(3);
+  });
+
+  it('reads linked files, names linked folders, and stays out of loops', async () => {
+    mkdirSync(inFolder('links'));
+    const link = (name: string, target: string): void =>
+      symlinkSync(target, inFolder('links', name));
+    link('more.md', inFolder('notes')); // a folder, whatever its name
+    link('up', inFolder('links'));
+    link('picture', inFolder('notes/logo.png'));
+    await expect(make(['links'])).rejects.toThrow(/found none.*more\.md and .*up: name them/);
+    link('pump.md', inFolder('notes/pump.md'));
+    await make(['links']);
+    expect(await loadPassages(inFolder('data'))).toHaveLength(2);
+    expect(printed()).toMatch(
+      /files left out +1 picture\n +links left out +.*more\.md and .*up: name/,
+    );
+    await make(['links', 'links/more.md'], { force: true });
+    expect(await loadPassages(inFolder('data'))).toHaveLength(3);
+  });
+
+  it('names links to nothing, to themselves, and what is not a file', async () => {
+    for (const [name, target] of [
+      ['gone.md', 'none.md'],
+      ['self.md', 'self.md'],
+    ])
+      symlinkSync(target, inFolder('notes', name));
+    await expect(make(['notes'])).rejects.toThrow(/gone\.md: there is no such.*\n.*self\.md: /);
+    execFileSync('mkfifo', [inFolder('notes', 'pipe.txt')]);
+    await make(['notes'], { skipUnreadable: true });
+    expect(printed()).toMatch(/files left out +1 png and 1 txt\n/);
   });
 
   it('rejects folders without documents and blank files', async () => {

@@ -83,6 +83,14 @@ describe('a policy of the small world on other data', () => {
     expect(logged()).toMatch(warning);
   });
 
+  it.skipIf(!isBuilt).each([
+    ['exact', /compares spellings/],
+    ['bm25', /^(?!.*spellings)/s],
+  ])('warns of an unsuitable encoder in data check: %s (needs dist/)', async (name, warning) => {
+    const { stderr } = await runCommand(['data', 'check', data, '--retriever', name]);
+    expect(stderr).toMatch(warning);
+  });
+
   it.skipIf(!isBuilt)(
     'ends the command with one sentence and exit code 1 (needs dist/)',
     async () => {

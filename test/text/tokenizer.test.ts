@@ -270,6 +270,27 @@ describe('createTokenizer', () => {
     expect(split(text)).toEqual(pieces);
   });
 
+  it.each(REFERENCE.strips)(
+    'strips white space like the reference: $settings, $text',
+    (recorded) => {
+      const { settings, text, tokens } = recorded;
+      const names = ['?', ...new Set(text), '<s>', '  '];
+      const added_tokens = [{ content: '<s>', ...settings }, { content: '  ' }].map((token) => ({
+        id: names.lastIndexOf(token.content),
+        ...token,
+      }));
+      const vocab = Object.fromEntries(names.slice(0, -2).map((name, i) => [name, i]));
+      const bpe = { type: 'BPE', unk_token: '?', vocab, merges: [] };
+      const tokenizer = createTokenizer({
+        ...COMMON,
+        pre_tokenizer: null,
+        added_tokens,
+        model: bpe,
+      });
+      expect(tokenizer.encode(text).map((id) => names[id])).toEqual(tokens);
+    },
+  );
+
   it('fuses unknown tokens only within a word', () => {
     const bpe = { type: 'BPE', unk_token: '?', fuse_unk: true, vocab: { '?': 0 }, merges: [] };
     expect(createTokenizer({ ...COMMON, model: bpe }).encode('ab c')).toEqual([0, 0]);

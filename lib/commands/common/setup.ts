@@ -1,11 +1,11 @@
 /** Loads the policy, the retriever and the data that a command's options name. */
 import { availableParallelism } from 'node:os';
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { passageFile, readPassages, type Passage, isSmallWorld } from '../../data/flashrag.js';
 import { sampleQuestions, type Question } from '../../data/question.js';
 import { readJson } from '../../io/files.js';
 import { describeFaults } from '../../io/json.js';
-import { CHECKPOINTS, shortPath } from '../../io/paths.js';
+import { CHECKPOINTS, ENCODER, shortPath } from '../../io/paths.js';
 import {
   adapterBase,
   DEFAULT_METHOD,
@@ -248,6 +248,19 @@ async function localFolders(spec: WeightsSpec): Promise<PolicyFolders> {
   return { model: await base, adapter };
 }
 
+/** Warns if the small world's encoder, the default, encodes other data. */
+export async function warnOfEncoder({
+  retriever = 'exact',
+  encoder = ENCODER,
+  data,
+}: Pick<RetrieverSettings, 'retriever' | 'encoder' | 'data'>): Promise<void> {
+  const isDefault = resolve(encoder) === resolve(ENCODER);
+  if (/^(exact|hnsw)$/.test(retriever) && isDefault && !(await isSmallWorld(data)))
+    log(
+      'encoder: the small world’s, which compares spellings rather than meanings; name a better one with --encoder',
+    );
+}
+
 /**
  * Opens a retriever over the passages of `data`; a server has its own passages.
  * @param signal stops indexing
@@ -256,10 +269,7 @@ export async function openRetriever(
   { data, index, signal }: Pick<RetrieverSettings, 'data' | 'index'> & { signal?: AbortSignal },
   { name, options }: Search,
 ): Promise<Pick<Setup, 'retriever' | 'passages'>> {
-  if (/^(exact|hnsw)$/.test(name) && options.encoder === undefined && !(await isSmallWorld(data)))
-    log(
-      'encoder: the small world’s, which compares spellings rather than meanings; name a better one with --encoder',
-    );
+  await warnOfEncoder({ retriever: name, encoder: options.encoder, data });
   if (isAddress(name)) return { retriever: await createRetriever(name, [], options), passages: [] };
   const file = passageFile(data);
   const indexed = await openIndex(name, file, { ...options, index, signal });
