@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** An extensible list of named items. */
-export interface Registry<T> {
+interface Registry<T> {
   names: () => string[];
   all: () => T[];
   has: (name: string) => boolean;

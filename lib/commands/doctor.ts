@@ -22,7 +22,7 @@ import { BACKEND_NAMES } from '../tensor/backend.js';
 import { BACKEND_REMEDIES, checkBackend, type Finding } from './doctor-backends.js';
 import { exitWith } from './common/cli-utils.js';
 
-export interface Check {
+interface Check {
   /** Stable id, such as `backend-wasm`. */
   id: string;
   title: string;
@@ -40,7 +40,7 @@ export interface Part extends Pick<Check, 'id' | 'title' | 'required' | 'remedy'
   check: () => Finding | Promise<Finding>;
 }
 
-export const firstLine = (error: unknown): string =>
+const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n')[0];
 
 /** Checks one part after the other, so that measurements are undisturbed. */
@@ -65,10 +65,10 @@ export async function diagnose(parts: readonly Part[]): Promise<Check[]> {
 const isLacking = ({ status, required }: Check): boolean => status === 'missing' && required;
 
 /** Whether all required parts are present. */
-export const isComplete = (checks: readonly Check[]): boolean => !checks.some(isLacking);
+const isComplete = (checks: readonly Check[]): boolean => !checks.some(isLacking);
 
 /** Formats one line per check, with its remedy below. */
-export function formatDiagnosis(checks: readonly Check[]): string {
+function formatDiagnosis(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ title }) => title.length));
   const lines = checks.flatMap((check) => {
     const mark =

@@ -15,7 +15,7 @@ export const readPassages = async (path: string): Promise<Passage[]> =>
   parsePassages(await readText(path), path);
 
 /** A passage, and where its line is in the (unpacked) file, in bytes. */
-export interface PassageLine {
+interface PassageLine {
   passage: Passage;
   start: number;
   length: number;

@@ -20,7 +20,7 @@ import { repeatedQueries, type Measure } from './metrics.js';
 import { measure, questionKey, type Measurement, type QuestionResult } from './result.js';
 
 /** Input of the labels: an answer's metrics, and more if recorded. */
-export interface BehaviourFacts
+interface BehaviourFacts
   extends
     Pick<Measurement, 'answer' | 'em' | 'subset' | 'formatOk' | 'turns' | 'modelCalls'>,
     Pick<Measurement, 'decomposed' | 'searches'> {
@@ -47,7 +47,7 @@ export interface BehaviourFacts
   inventsInformation?: boolean;
 }
 
-export interface BehaviourDefinition {
+interface BehaviourDefinition {
   title: string;
   /** What the share counts. */
   unit: string;
@@ -259,7 +259,7 @@ export type Behaviour<Label extends BehaviourLabel = BehaviourLabel> = Record<
   boolean | null
 >;
 
-export const labelBehaviour = <Label extends BehaviourLabel = BehaviourLabel>(
+const labelBehaviour = <Label extends BehaviourLabel = BehaviourLabel>(
   facts: BehaviourFacts,
   labels = BEHAVIOUR_LABELS as readonly string[] as readonly Label[],
 ): Behaviour<Label> =>
@@ -367,7 +367,7 @@ export function labelTrajectory(
   });
 }
 
-export interface BehaviourShare extends Interval {
+interface BehaviourShare extends Interval {
   label: BehaviourLabel;
   count: number;
   /** Number of answers whose label is not null. */

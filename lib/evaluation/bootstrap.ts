@@ -36,7 +36,7 @@ export interface Run {
   seed: number;
 }
 
-export interface ScoreTable {
+interface ScoreTable {
   runs: Run[];
   questions: QuestionKey[];
   /** Columns of each run: every measure, and its denominator unless constant. */
@@ -149,16 +149,16 @@ type Group = Pick<Run, 'method' | 'model'>;
  * Computes the mean over seeds of a column's weighted mean over questions. `weights` must
  * be constant within each stratum.
  */
-export type Estimator = (weights: Float64Array) => Estimate;
+type Estimator = (weights: Float64Array) => Estimate;
 
-export interface Bootstrap {
+interface Bootstrap {
   resamples: number;
   /** Resamples a column for any selection; holds (strata, resamples) numbers. */
   estimator(group: Group, column: string): Estimator;
 }
 
 /** With fewer, interval ends vary by some tenths of a point. */
-export const RESAMPLES = 10_000;
+const RESAMPLES = 10_000;
 
 export interface BootstrapOptions {
   random: Random;
@@ -168,7 +168,7 @@ export interface BootstrapOptions {
   weightsId?: (method: string) => string;
 }
 
-export interface Strata {
+interface Strata {
   ids: Int32Array;
   count: number;
 }

@@ -52,7 +52,7 @@ const MEMBERSHIP: Readonly<Record<string, (question: QuestionKey) => boolean>> =
   yes_no: ({ isYesNo }) => isYesNo,
 };
 /** Subsets by question type, entities compared, long chains, wording, and yes/no. */
-export const SUBSETS = Object.keys(MEMBERSHIP);
+const SUBSETS = Object.keys(MEMBERSHIP);
 
 /** Equal for questions that belong to the same selections. */
 export const selectionKey = (q: QuestionKey): string =>

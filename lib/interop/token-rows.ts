@@ -45,7 +45,7 @@ const FORMATS = {
   parallelsearch: ['segments'],
   messages: ['messages', 'completion'],
 } as const;
-export type TokenFormat = keyof typeof FORMATS;
+type TokenFormat = keyof typeof FORMATS;
 
 const ids = z.array(z.coerce.number());
 const flags = z.array(z.union([z.boolean(), z.number(), z.bigint()]).transform(Number));

@@ -32,7 +32,7 @@ const FINAL_WEIGHT = 3;
 /** Number of demonstrations rolled out at a time. */
 const BATCH_SIZE = 256;
 
-export interface TorchExport extends Omit<TrainingExport, 'topK' | 'promptForm' | 'method'> {
+interface TorchExport extends Omit<TrainingExport, 'topK' | 'promptForm' | 'method'> {
   /** Method, limits of the rollout and rewards; the trainer has its own options. */
   config: TrainConfig;
   /** Questions with dependency graphs; a retriever that finds what the server finds. */

@@ -25,7 +25,7 @@ export interface ResultRecord<T> {
 }
 
 /** A folder of records, with archives as a fallback. */
-export interface RecordStore {
+interface RecordStore {
   /** The record with this key and hash, and its folder; null if there is none. */
   read<T>(key: string, hash: string): Promise<(ResultRecord<T> & { folder: string }) | null>;
   /** Whether there is such a record; tens of times faster than reading it. */

@@ -21,7 +21,7 @@ export const MAX_STORED_BYTES = 300_000;
 const PRIVATE: readonly string[] = [MIME.table, MIME.about];
 
 /** Identifies the inputs of stored outputs, in the notebook's metadata. */
-export interface OutputsState {
+interface OutputsState {
   cells: string;
   /** The result that the notebook shows; absent if it shows none. */
   result?: string;

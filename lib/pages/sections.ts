@@ -11,7 +11,7 @@ export interface Heading {
   level?: number;
 }
 
-export interface Section extends Heading {
+interface Section extends Heading {
   content: Content;
 }
 

@@ -57,7 +57,7 @@ export class ContextFullError extends Error {}
 /** Thrown for one unusable reply; replies to other conversations may be fine. */
 export class ReplyError extends Error {}
 
-export interface FunctionPolicyOptions {
+interface FunctionPolicyOptions {
   /** Name in results. Default: `function`. */
   name?: string;
   /** Maximum number of concurrent calls. Default: 8. */

@@ -20,7 +20,7 @@ export class TrustedHtml {
 }
 export const trustedHtml = (html: string): TrustedHtml => new TrustedHtml(html);
 
-export type Child = Markup | TrustedHtml | string;
+type Child = Markup | TrustedHtml | string;
 
 /** Lists are flattened; null, undefined and false are dropped. */
 export type Nested<T> = T | null | undefined | false | readonly Nested<T>[];

@@ -4,7 +4,7 @@ import { createRegistry } from '../registry.js';
 import { splitWords } from '../text/words.js';
 
 /** Turns a text into words for BM25, like Lucene's analyzers. */
-export interface Analyzer {
+interface Analyzer {
   readonly name: string;
   readonly analyze: (text: string) => string[];
 }

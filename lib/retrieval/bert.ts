@@ -40,7 +40,7 @@ const configSchema = z.object({
   pad_token_id: z.int().min(0).nullish(),
 });
 
-export interface BertConfig {
+interface BertConfig {
   hiddenSize: number;
   numLayers: number;
   numHeads: number;

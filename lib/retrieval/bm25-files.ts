@@ -51,7 +51,7 @@ export interface Bm25Corpus {
   analyzer: string;
 }
 
-export type Bm25Files = Retriever & Bm25Search & { readonly numPassages: number };
+type Bm25Files = Retriever & Bm25Search & { readonly numPassages: number };
 
 /** Arrays that are read completely when an index is opened. */
 const ARRAYS = {

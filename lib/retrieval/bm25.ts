@@ -3,7 +3,7 @@ import { type Passage, splitContents } from '../data/question.js';
 import { splitWords } from '../text/words.js';
 import { perQuery, requireInteger, TopK, type Neighbour, type Retriever } from './retriever.js';
 
-export interface Bm25Options {
+interface Bm25Options {
   /** Saturation of the term frequency. Default: 1.2, as in Lucene. */
   k1?: number;
   /** Strength of the length normalisation, 0 to 1. Default: 0.75, as in Lucene. */
@@ -45,7 +45,7 @@ export interface Weights {
 }
 
 /** An inverted index in memory or on disk. Words are numbered. */
-export interface Bm25Index extends Weights {
+interface Bm25Index extends Weights {
   findWord(text: string): number | undefined;
   documentFrequency(word: number): number;
   /** See {@link largestGain}. */

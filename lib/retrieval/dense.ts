@@ -16,7 +16,7 @@ import type { Encoder } from './encoder.js';
 import type { VectorIndex } from './exact.js';
 import { perQuery, requireInteger, type Retriever } from './retriever.js';
 
-export interface DenseParts {
+interface DenseParts {
   encoder: Encoder;
   /** The passages' vectors, in the order of `passages`. */
   index: VectorIndex;

@@ -33,7 +33,7 @@ const responseSchema = z.object({
 });
 type Result = z.infer<typeof responseSchema>['result'];
 
-export interface RemoteRetrieverOptions {
+interface RemoteRetrieverOptions {
   /** The full address, such as `http://127.0.0.1:8000/retrieve`. */
   url: string;
   /** Sent as `Authorization: Bearer TOKEN`. */

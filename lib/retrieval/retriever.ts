@@ -9,7 +9,7 @@ export interface RetrievedPassage {
   score: number;
 }
 
-export interface RetrieveOptions {
+interface RetrieveOptions {
   topK: number;
   /** Aborts the search: the promise rejects with the signal's reason. */
   signal?: AbortSignal;

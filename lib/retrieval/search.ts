@@ -7,7 +7,7 @@ export type SearchOutcome =
   | { status: 'ok'; passages: RetrievedPassage[] }
   | { status: 'failed'; reason: string; isTimeout?: true };
 
-export interface SearchStats {
+interface SearchStats {
   /** All queries, including duplicates. */
   requested: number;
   /** Distinct queries sent to the retriever, not counting retries. */
@@ -22,7 +22,7 @@ export interface SearchStats {
   elapsedMs: number;
 }
 
-export interface SearchOptions {
+interface SearchOptions {
   topK: number;
   /** Timeout of a request to the retriever, in ms. Default: 10,000. */
   timeoutMs?: number;
@@ -44,7 +44,7 @@ export interface SearchCache {
   set(key: string, passages: RetrievedPassage[]): unknown;
 }
 
-export interface SearchResults {
+interface SearchResults {
   /** One per query, in order. Duplicates share passages: do not mutate them. */
   outcomes: SearchOutcome[];
   stats: SearchStats;

@@ -6,7 +6,7 @@ import { paddedWords } from '../text/answer-match.js';
 
 export type Searches = readonly (readonly string[])[];
 
-export interface AskedEntity {
+interface AskedEntity {
   entity: string;
   /** Whether a sub-query contains the entity's name. */
   asked: boolean;

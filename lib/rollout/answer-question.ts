@@ -23,7 +23,7 @@ export type AnswerEvent =
       turn: SearchTurn | null;
     };
 
-export interface AskOptions {
+interface AskOptions {
   rollout: RolloutConfig;
   signal?: AbortSignal;
   onEvent?: (event: AnswerEvent) => void;

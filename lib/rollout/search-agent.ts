@@ -10,7 +10,7 @@ import { answerQuestion, type AnswerEvent } from './answer-question.js';
 import { modelLimits, rolloutSchema, type RolloutConfig } from './options.js';
 import { shownTexts, type Trajectory } from './trajectory.js';
 
-export interface ShownPassage {
+interface ShownPassage {
   id: string;
   title: string;
   text: string;
@@ -28,7 +28,7 @@ export type AgentEvent =
   /** The last event; `answer` is null if the policy ran out of turns or context. */
   | { type: 'answer'; answer: string | null; trajectory: Trajectory };
 
-export interface SearchAgentOptions {
+interface SearchAgentOptions {
   policy: AnyPolicy;
   retriever: Retriever;
   /** Whether a turn may have several sub-queries. Default: true. */

@@ -2,7 +2,7 @@
 import { broadcast_util } from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 
-export interface OpInput {
+interface OpInput {
   shape: readonly number[];
   /** The values of an input that specifies a shape or an axis. */
   values: () => readonly number[];

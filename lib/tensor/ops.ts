@@ -194,7 +194,7 @@ export const chosenLogProbs = (logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Ten
 export const LOGITS_AT_ONCE = 128 * 49_152;
 
 /** A frozen output layer, applied to m rows at a time. */
-export interface FrozenHead {
+interface FrozenHead {
   /** (m, C) -> (m, V) */
   logits: (hidden: tf.Tensor2D) => tf.Tensor2D;
   /** Maps the gradient of logits (m, V) to that of hidden states (m, C). */

@@ -41,7 +41,7 @@ interface StoredTensors {
 }
 
 /** The bytes of a file, in memory or read from disk on demand. */
-export interface ByteSource {
+interface ByteSource {
   byteLength: number;
   /** As {@link Uint8Array.subarray}. */
   subarray(from: number, to: number): Uint8Array;

@@ -119,7 +119,7 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
 }
 
 /** Renders a user message and the start of the model's reply. */
-export type ChatTemplate = (message: string) => string;
+type ChatTemplate = (message: string) => string;
 
 export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
   const render = conversationTemplate(tokenizerConfig);

@@ -5,7 +5,7 @@
 
 import { tryParseJson } from '../io/json.js';
 
-export interface LabelledInformation {
+interface LabelledInformation {
   query: string[];
   /** One per query; fewer if the text was cut. */
   documents: string[];

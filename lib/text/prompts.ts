@@ -17,7 +17,7 @@ export interface Prompt {
 export const PROMPT_FORMS = ['short', 'full', 'chat', 'tools'] as const;
 export type PromptForm = (typeof PROMPT_FORMS)[number];
 
-export interface PromptOptions {
+interface PromptOptions {
   form: PromptForm;
   /** Replaces `##` in the prompt. */
   separator?: string;

@@ -154,7 +154,7 @@ export const escapeTags = (text: string): string => text.replace(TAG_PATTERN, '(
  * authors' code. `json`: labelled with the queries, as in RAG-R1.
  */
 export const INFORMATION_FORMS = ['lines', 'json'] as const;
-export type InformationForm = (typeof INFORMATION_FORMS)[number];
+type InformationForm = (typeof INFORMATION_FORMS)[number];
 
 /** Formats the result of one sub-query; passages are numbered from 1. */
 export function formatResult(result: PrintedResult, form: InformationForm = 'lines'): string {

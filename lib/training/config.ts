@@ -262,7 +262,7 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL_PR
 }
 
 /** Scale of training: small-world models or language models. */
-export type Scale = 'embedded' | 'language-model';
+type Scale = 'embedded' | 'language-model';
 
 /**
  * Returns the preset of a method and a model.

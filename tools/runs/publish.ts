@@ -134,7 +134,7 @@ function formatLines(rows: readonly unknown[]): string {
 }
 
 /** What an adapter's card says besides configuration and metrics. */
-export interface CardOptions {
+interface CardOptions {
   name: string;
   /** Name of the base model, and its folder relative to the adapter's. */
   model: string;

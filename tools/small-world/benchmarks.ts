@@ -62,7 +62,7 @@ const many = (mostCompared: number): Type[] =>
   }));
 
 /** Number of questions of each benchmark; types have exact shares of them. */
-export type Counts = Readonly<Record<string, number>>;
+type Counts = Readonly<Record<string, number>>;
 
 const NAMES = [...Object.keys(BENCHMARKS), 'many'];
 const counts = (...numbers: number[]): Counts =>

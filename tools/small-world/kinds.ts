@@ -36,7 +36,7 @@ export interface Attribute {
   most?: readonly string[];
 }
 
-export interface KindSpec {
+interface KindSpec {
   names: NameSort;
   plural: string;
   /** Whether questions about it start with "who". */

@@ -124,7 +124,7 @@ const ROLES: Readonly<Record<string, string>> = {
 };
 
 /** A comparison of things by a fact, or by one that a fact of each leads to. */
-export function comparison(
+function comparison(
   things: readonly Thing[],
   attributes: readonly string[],
   kind: Operation['kind'],

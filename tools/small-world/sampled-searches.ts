@@ -14,7 +14,7 @@ export const SAMPLED_SEARCHES = packagePath('data', 'conditions', 'habit', 'samp
 const STEPS = 25;
 
 /** Rollouts of a run on questions of a type, from step `from` on. */
-export interface SampledSearches {
+interface SampledSearches {
   run: string;
   from: number;
   questionType: string;
@@ -28,7 +28,7 @@ export interface SampledSearches {
 }
 
 /** The content of {@link SAMPLED_SEARCHES}. */
-export interface SampledRecord {
+interface SampledRecord {
   counts: SampledSearches[];
   /**
    * For each run, the first step in which half of the rollouts on comparisons search for

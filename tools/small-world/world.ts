@@ -9,10 +9,10 @@ import { KINDS, SPECS, type Kind } from './kinds.js';
 import { createNamer, type NameSort } from './names.js';
 
 /** No links between splits; `kept` is reserved for test questions. */
-export const SPLITS = ['train', 'dev', 'kept'] as const;
+const SPLITS = ['train', 'dev', 'kept'] as const;
 export type Split = (typeof SPLITS)[number];
 
-export interface Fact {
+interface Fact {
   value: string;
   /** The thing that the value names, if any. */
   thing?: Thing;

@@ -76,7 +76,7 @@ function compoundQuery(graph: readonly SubQuestion[], random: Random): string {
 const UNKNOWN = 'unknown';
 
 /** The answers read so far, or that they are unknown, by sub-question. */
-export type Known = Map<SubQuestion, string>;
+type Known = Map<SubQuestion, string>;
 
 const fact = (node: SubQuestion, known: Known, name = node.entity): string =>
   `${name} = ${known.get(node) ?? UNKNOWN}`;
@@ -85,7 +85,7 @@ const fact = (node: SubQuestion, known: Known, name = node.entity): string =>
 const recall = (turn: readonly SubQuestion[], known: Known): string =>
   `${turn[0].attribute}: ${turn.map((node) => fact(node, known)).join('; ')}.`;
 
-export interface Verdict {
+interface Verdict {
   /** What was read: `year: A = 1922 A; B = 1904 B.` */
   recap: string;
   /** Such as ` Least 1904 B.`; empty if the last fact is the answer. */

@@ -84,7 +84,7 @@ async function trainModels({
   }
 }
 
-export interface TrainModelOptions {
+interface TrainModelOptions {
   seed: number;
   /** Folder of the run's checkpoint and metrics. */
   folder: string;

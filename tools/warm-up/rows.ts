@@ -51,7 +51,7 @@ export const ROW_KINDS = [
   'hybridHabit',
   'pairedHabit',
 ] as const;
-export type RowKind = (typeof ROW_KINDS)[number];
+type RowKind = (typeof ROW_KINDS)[number];
 
 export interface WarmUpOptions {
   /** Shares of the kinds of row, normalised; kinds left out do not occur. */

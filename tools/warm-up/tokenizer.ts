@@ -83,7 +83,7 @@ export const trainTokenizer = (random: Random, vocabSize: number): object =>
 
 const WORD_PATTERN = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
 
-export interface BpeOptions {
+interface BpeOptions {
   /** Total number of tokens: added tokens, 256 bytes, merges. */
   vocabSize: number;
   /** Pairs seen less often are not merged. */

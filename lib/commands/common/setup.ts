@@ -47,7 +47,7 @@ import type { PolicySpec, RetrieverSettings } from './options.js';
 
 type ConfigFile = ConfigOverrides & { rollout?: object };
 
-export interface Search {
+interface Search {
   name: string;
   options: RetrieverOptions;
 }

@@ -28,7 +28,7 @@ const rowSchema = z.object({
 const REFERENCE = /#(\d+)/g;
 
 /** A step of the decomposition; `#1` stands for the answer to the first one. */
-export interface DecompositionStep {
+interface DecompositionStep {
   question: string;
   answer: string;
   /** Title of the passage that states the answer. */

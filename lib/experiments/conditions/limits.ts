@@ -23,18 +23,18 @@ import { instructRuns } from '../running/runs.js';
 import type { TimedAnswer } from '../timing.js';
 
 /** Limits on search turns; the policies were trained with 6. */
-export const TURNS = [1, 2, 3, 4, 6, 8] as const;
+const TURNS = [1, 2, 3, 4, 6, 8] as const;
 const MOST_TURNS = Math.max(...TURNS);
 /** Limits after which policies are also forced to answer. */
 export const FORCED_AFTER = [2] as const;
 /** Limits on the tokens of the whole transcript; the policies read 1,024. */
-export const TOKENS = [150, 200, 250, 300, 400, 500, 600, 800] as const;
+const TOKENS = [150, 200, 250, 300, 400, 500, 600, 800] as const;
 /** Limits on the seconds per question. */
-export const SECONDS = [0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5] as const;
+const SECONDS = [0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5] as const;
 /** Latencies of a request in ms; one turn's queries wait for it together. */
-export const REQUEST_MS = [50, 200] as const;
+const REQUEST_MS = [50, 200] as const;
 
-export interface ForcedAnswer {
+interface ForcedAnswer {
   turns: number;
   answer: string | null;
   em: 0 | 1;
@@ -48,7 +48,7 @@ export interface LimitedAnswer extends Measurement {
   /** One for each limit of {@link FORCED_AFTER} that the policy exceeded. */
   forced: ForcedAnswer[];
 }
-export type LimitedResult = QuestionResult & LimitedAnswer;
+type LimitedResult = QuestionResult & LimitedAnswer;
 
 /** The fresh test of limits. */
 export const LIMITS_TEST: FreshTest = { name: 'budget', folder: CONDITIONS };

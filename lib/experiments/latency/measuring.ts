@@ -227,7 +227,7 @@ export function independentQueries(questions: readonly Question[]): string[] {
 }
 
 /** Receives the artificial delay of requests in ms, and returns the URL to post to. */
-export type LatencyServer = Worker<{ delayMs: number }, string>;
+type LatencyServer = Worker<{ delayMs: number }, string>;
 
 /** Serves BM25 in a separate process, so that asking and searching share no thread. */
 export const startLatencyServer = (): LatencyServer => startWorker(import.meta.url);

@@ -26,7 +26,7 @@ import { readFolder } from '../../data/formats/read.js';
 export const MODEL =
   process.env.PARALLELSEARCH_MODEL ?? join(modelsFolder(), 'smollm2-135m-instruct');
 /** Benchmarks in the FlashRAG format; the repository contains nothing of them. */
-export const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
+const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
 /** Adapters; those of another model belong in another folder. */
 export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS ?? REAL_MODEL;
 

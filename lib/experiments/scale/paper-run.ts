@@ -148,7 +148,7 @@ function requestMs({ turns }: MeasuredScale): number {
   return http.value - embedded.value;
 }
 
-export type Method = (typeof BOTH_METHODS)[number];
+type Method = (typeof BOTH_METHODS)[number];
 type ShapesByQuestions = Readonly<Record<string, Record<Method, RolloutShape[]>>>;
 const SEARCHES = ['hnsw', 'milvus'];
 interface Setting {

@@ -6,7 +6,7 @@
 import { bisector, max, minIndex, range, sum } from 'd3-array';
 
 /** A model call: tokens written, then sub-queries sent (0 for the answer). */
-export interface Call {
+interface Call {
   written: number;
   subQueries: number;
 }

@@ -55,7 +55,7 @@ export const HABIT = trainingTest({
 });
 
 /** Does another RL seed behave the same? */
-export const HABIT_SEEDS = trainingTest({
+const HABIT_SEEDS = trainingTest({
   name: 'habit-seeds',
   title: 'RL from models that search once and answer, with two seeds',
   folder: 'habit-seeds',
@@ -82,7 +82,7 @@ const mainAndMixed = (): StageGroup[] => [
   group('mixed', mixedRuns(), STEPS.mixed),
 ];
 
-export const HYBRIDS = trainingTest({
+const HYBRIDS = trainingTest({
   name: 'hybrids',
   title: 'comparisons of two chains in RL',
   folder: 'hybrids',
@@ -186,7 +186,7 @@ export const PASSAGES = trainingTest({
 });
 
 /** The same runs, continued to as many steps as the main comparison has. */
-export const LONGER_PASSAGES = trainingTest({
+const LONGER_PASSAGES = trainingTest({
   ...NEAR_MISS_SPEC,
   name: 'passages-200',
   folder: 'passages-200',
@@ -198,7 +198,7 @@ export const LONGER_PASSAGES = trainingTest({
 });
 
 /** Without near misses: Figure 6 after RL with as many passages as it compares. */
-export const DRAWN_PASSAGES = trainingTest({
+const DRAWN_PASSAGES = trainingTest({
   ...NEAR_MISS_SPEC,
   name: 'drawn-passages',
   title: 'passages per query after RL with numbers drawn for each step',
@@ -228,7 +228,7 @@ export const morePassages: PaperClaim = {
  * What a turn shows: ParallelSearch with half the limit on information, cut in one of
  * three ways. Search-R1's turns are shorter than either limit.
  */
-export const CUTS = trainingTest({
+const CUTS = trainingTest({
   name: 'information-cut',
   title: 'half of the information per turn, cut in three ways',
   folder: 'cut',

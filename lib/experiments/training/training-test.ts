@@ -38,7 +38,7 @@ export interface Stage {
   topK?: number;
 }
 /** A file name, such as `instruct-2-parallelsearch-seed1-step200`. */
-export const stageName = ({ run, step, topK }: Stage): string =>
+const stageName = ({ run, step, topK }: Stage): string =>
   `${runName(run)}-step${step}${topK ? `-top${topK}` : ''}`;
 
 const stageRollout = ({ run, topK }: Stage): RolloutConfig => ({

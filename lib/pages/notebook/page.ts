@@ -27,7 +27,7 @@ import { setupText, type About } from '../../report/result.js';
 import type { Artefact } from '../../report/publication.js';
 import { ChartError, loadVega } from '../../report/charts/render.js';
 
-export interface Report {
+interface Report {
   html: string;
   title: string;
   /** The first paragraph of the notebook. */

@@ -48,7 +48,7 @@ export function listReports(folder: string): ReportInfo[] {
   return sort(infos, ({ name }) => rank(name) + (rank(name) < 0 ? EXPERIMENTS.length + 1 : 0));
 }
 
-export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
+interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
   notebook: string;
   /** The report's files without ending, such as `main-results`. */
   name: string;

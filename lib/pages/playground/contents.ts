@@ -45,7 +45,7 @@ import {
   type PlaygroundSetup,
 } from './setup.js';
 
-export type PlaygroundFiles = Map<string, string | Uint8Array>;
+type PlaygroundFiles = Map<string, string | Uint8Array>;
 type Policies = Omit<PlaygroundSetup, 'questions'>;
 
 /** Policies and data that replace the committed ones. */

@@ -35,7 +35,7 @@ const SECTIONS = [
 const CARRIED_STEPS = 12;
 
 /** How a page is kept up to date. */
-export interface LiveOptions {
+interface LiveOptions {
   isLive?: boolean;
   /** Query prefix of a live page's requests. */
   query?: string;

@@ -7,7 +7,7 @@ import { readRollouts, readRun, runVersion } from './folder.js';
 import { runContent, runPageHtml } from './page.js';
 import { stepRollouts } from './rollouts.js';
 
-export interface WatchOptions extends RunDescription {
+interface WatchOptions extends RunDescription {
   /** The run's folder, which need not exist yet. */
   folder: string;
   /** 0 (default) picks a free port. */
@@ -24,7 +24,7 @@ const HEADERS = {
 };
 
 /** The HTML of a path; null if the reader's version is current, undefined if absent. */
-export type Route = (query: URLSearchParams) => Promise<string | null | undefined>;
+type Route = (query: URLSearchParams) => Promise<string | null | undefined>;
 
 /** Serves pages to this machine; port 0 picks a free one. Rejects if it is taken. */
 export const servePages = (

@@ -19,7 +19,7 @@ import { countText } from '../../text/english.js';
 import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 
 /** A run in a folder of runs, named by its path in it. */
-export interface ListedRun extends Pick<ComparedRun, 'name' | 'steps' | 'settings'> {
+interface ListedRun extends Pick<ComparedRun, 'name' | 'steps' | 'settings'> {
   folder: string;
 }
 

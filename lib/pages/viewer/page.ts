@@ -9,7 +9,7 @@ import { writeFileSafely } from '../../io/files.js';
 import { decimalText, countText } from '../../text/english.js';
 import type { ViewerData } from './data.js';
 
-export interface ViewerPage {
+interface ViewerPage {
   title: string;
   data: ViewerData;
   /** One sentence about the trajectories. Default: their number. */

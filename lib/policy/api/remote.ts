@@ -4,7 +4,7 @@ import { openChatPolicy } from './openai-chat.js';
 import { openCompletionsPolicy } from './openai-completions.js';
 import type { RemoteOptions } from './openai-server.js';
 
-export interface PolicyKind {
+interface PolicyKind {
   /** What its addresses start with, before the colon. */
   readonly name: string;
   /** @param address the whole address, `NAME:` included */

@@ -10,7 +10,7 @@ import { attendCached, MASKED } from '../../tensor/ops.js';
 import type { ModelConfig } from './families.js';
 import type { KeyValue } from './kv-cache.js';
 
-export interface Batch {
+interface Batch {
   rows: number;
   tokens: number;
 }
@@ -62,7 +62,7 @@ const scaledQueries = (q: tf.Tensor3D, { headDim }: ModelConfig): tf.Tensor3D =>
   tf.mul(q, 1 / Math.sqrt(headDim));
 
 /** New tokens from `start` to `end` of each row, whose queries are computed together. */
-export interface QueryBlock {
+interface QueryBlock {
   start: number;
   end: number;
   /** (G*(end-start), L+end): 0 where a query may attend, else {@link MASKED}. */

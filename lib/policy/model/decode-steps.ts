@@ -7,7 +7,7 @@ import { canCapture, captureGraph, graphInput, overwrite, type Graph } from '../
 import { disposeBlock, type CacheBlock, type Piece } from './kv-cache.js';
 import type { CachedInput, CachedTokens } from './transformer.js';
 
-export interface TokenInput {
+interface TokenInput {
   ids: number[];
   positions: number[];
   /** 0, or very negative for a row that has finished. */

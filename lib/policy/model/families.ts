@@ -9,7 +9,7 @@ import { createRegistry } from '../../registry.js';
 import { MAX_VOCAB_SIZE } from '../../text/tokenizer.js';
 
 /** The base of rotary frequencies, and how they are scaled for long contexts. */
-export interface RopeConfig {
+interface RopeConfig {
   theta: number;
   /** `rope_scaling` in transformers. */
   scaling: z.infer<typeof scalingSchema>;

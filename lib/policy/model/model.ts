@@ -18,7 +18,7 @@ export interface Model {
 }
 
 /** The contents of a folder in Hugging Face format. */
-export interface ModelContents {
+interface ModelContents {
   config: unknown;
   tokenizer: object;
   /** `tokenizer_config.json`, with `chat_template.jinja` as its `chat_template`. */

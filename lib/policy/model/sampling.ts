@@ -1,6 +1,6 @@
 import type { Random } from '../../random.js';
 
-export interface Sample {
+interface Sample {
   tokenId: number;
   /** In nats, before the cut at top-p. */
   logProb: number;

@@ -149,7 +149,7 @@ function afterAttention(
   return tf.add(y, project(hidden, w, `${i}.down`, store));
 }
 
-export interface LayerContext {
+interface LayerContext {
   attention: TreeAttention;
   rope: RotaryTable;
 }

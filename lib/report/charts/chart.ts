@@ -315,7 +315,7 @@ export const facet = (field: string, rows: readonly Row[]): VegaLiteSpec => ({
   sort: distinctValues(field, rows).map((value) => valueTitle(field, value)),
 });
 
-export function panels(
+function panels(
   rows: readonly Row[],
   { row, column, panel }: ChartSpec,
 ): VegaLiteSpec | null {

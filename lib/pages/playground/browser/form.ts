@@ -13,7 +13,7 @@ export interface AskRequest {
   tokensPerSecond: number;
 }
 
-export interface FormOptions {
+interface FormOptions {
   setup: PlaygroundSetup;
   onAsk: (request: AskRequest) => void;
   onStop: () => void;

@@ -7,7 +7,7 @@ import type { ViewerData, ViewerLabel, ViewerTrajectory } from '../data.js';
 import { drawDiagram, policyDiagram, questionDiagram } from './diagram.js';
 import { findGroup } from './filter.js';
 
-export interface DetailOptions {
+interface DetailOptions {
   data: ViewerData;
   /** Called with a rollout picked from the group. */
   onPick: (index: number) => void;

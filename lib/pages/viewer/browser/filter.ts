@@ -2,7 +2,7 @@
 import { rollup, sort } from 'd3-array';
 import type { ViewerData, ViewerLabel, ViewerTrajectory } from '../data.js';
 
-export interface Facet {
+interface Facet {
   key: string;
   label: string;
   /** A trajectory is listed if one of its values is selected. */
