@@ -315,10 +315,7 @@ export const facet = (field: string, rows: readonly Row[]): VegaLiteSpec => ({
   sort: distinctValues(field, rows).map((value) => valueTitle(field, value)),
 });
 
-function panels(
-  rows: readonly Row[],
-  { row, column, panel }: ChartSpec,
-): VegaLiteSpec | null {
+function panels(rows: readonly Row[], { row, column, panel }: ChartSpec): VegaLiteSpec | null {
   if (panel) {
     const resolve = { scale: { y: 'independent' }, axis: { x: 'independent' } };
     return { facet: { ...facet(panel, rows), type: 'nominal' }, columns: 2, resolve };
