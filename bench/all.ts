@@ -13,9 +13,9 @@ import { cpus, totalmem } from 'node:os';
 import { group } from 'd3-array';
 import { writeFileSafely, writeJson } from '../lib/io/files.js';
 import { packagePath } from '../lib/io/paths.js';
-import { writeChart } from '../lib/report/publication.js';
-import { createChart } from '../lib/report/charts/spec.js';
 import { readCommit } from '../lib/io/provenance.js';
+import { createChart } from '../lib/report/charts/spec.js';
+import { writeChart } from '../lib/report/publication.js';
 import type { Comparison } from './support/peer.js';
 import { updateReadme, type Row } from './support/summary.js';
 

@@ -7,20 +7,20 @@
  * project is slower).
  */
 import { range, sum } from 'd3-array';
-import { modelPath } from '../lib/training/models.js';
-import { loadWorld } from '../lib/retrieval/small-world.js';
 import { loadLocalPolicy, loadModel } from '../lib/policy/folders/model-folder.js';
 import { rotaryTable } from '../lib/policy/model/transformer.js';
 import { disposeWeights } from '../lib/policy/model/weights.js';
+import { loadWorld } from '../lib/retrieval/small-world.js';
+import { limitThreads } from '../lib/tensor/backend-names.js';
 import {
   BACKEND_NAMES,
   describeBackend,
   useBackend,
   type BackendName,
 } from '../lib/tensor/backend.js';
-import { limitThreads } from '../lib/tensor/backend-names.js';
 import { buildPrompt } from '../lib/text/prompts.js';
 import { supervisedGradients } from '../lib/training/gradients.js';
+import { modelPath } from '../lib/training/models.js';
 import { totalWeight } from '../lib/training/sequences.js';
 import {
   generate,

@@ -8,13 +8,12 @@
  * slower). Peak memory is the process's maximum so far, so small work comes first.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { trainingEnvironment } from '../lib/io/processes.js';
 import { packagePath } from '../lib/io/paths.js';
-import { loadWorld } from '../lib/retrieval/small-world.js';
-import { trainerSettings, trainingPreset } from '../lib/training/config.js';
-import { LocalPolicy } from '../lib/policy/local-policy.js';
+import { trainingEnvironment } from '../lib/io/processes.js';
 import { loadModel } from '../lib/policy/folders/model-folder.js';
+import { LocalPolicy } from '../lib/policy/local-policy.js';
 import { createRandom } from '../lib/random.js';
+import { loadWorld } from '../lib/retrieval/small-world.js';
 import {
   BACKEND_NAMES,
   describeBackend,
@@ -23,6 +22,7 @@ import {
 } from '../lib/tensor/backend.js';
 import { buildPrompt } from '../lib/text/prompts.js';
 import { TrainedAdapter } from '../lib/training/adapter.js';
+import { trainerSettings, trainingPreset } from '../lib/training/config.js';
 import { generate, inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
 
 const REPEATS = 3;

@@ -9,7 +9,6 @@ import { createRandom } from '../lib/random.js';
 import { createBm25Retriever } from '../lib/retrieval/bm25.js';
 import { createDenseRetriever, encodePassages } from '../lib/retrieval/dense.js';
 import { type Encoder, createHashedEncoder, loadEncoder } from '../lib/retrieval/encoder.js';
-import { randomWeights } from '../tools/encoder/hashed-weights.js';
 import { buildExactIndex } from '../lib/retrieval/exact.js';
 import { buildHnswIndex } from '../lib/retrieval/hnsw.js';
 import {
@@ -21,6 +20,7 @@ import { createRemoteRetriever } from '../lib/retrieval/remote.js';
 import type { Retriever } from '../lib/retrieval/retriever.js';
 import { searchAll } from '../lib/retrieval/search.js';
 import { startRetrievalServer } from '../lib/retrieval/server.js';
+import { randomWeights } from '../tools/encoder/hashed-weights.js';
 
 const [folder = 'data/small-world', encoderFolder] = process.argv.slice(2);
 const passages = await readPassages(`${folder}/passages.jsonl`);

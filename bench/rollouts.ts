@@ -17,16 +17,16 @@
 import { parseArgs } from 'node:util';
 import { quantile } from 'd3-array';
 import { answerQuestions } from '../lib/evaluation/evaluate.js';
+import { provenanceHere } from '../lib/io/provenance.js';
+import { delayRetriever } from '../lib/pages/playground/browser/pacing.js';
+import { openCompletionsPolicy } from '../lib/policy/api/openai-completions.js';
+import type { Policy } from '../lib/policy/policy.js';
+import { createRandom } from '../lib/random.js';
+import { loadWorld } from '../lib/retrieval/small-world.js';
+import { useBackend, type BackendName } from '../lib/tensor/backend.js';
+import { resolveRollout } from '../lib/training/methods.js';
 import { DEFAULT_METHOD } from '../lib/training/models.js';
 import { loadPolicy } from '../lib/training/policy-runs.js';
-import { loadWorld } from '../lib/retrieval/small-world.js';
-import { provenanceHere } from '../lib/io/provenance.js';
-import { resolveRollout } from '../lib/training/methods.js';
-import { delayRetriever } from '../lib/pages/playground/browser/pacing.js';
-import type { Policy } from '../lib/policy/policy.js';
-import { openCompletionsPolicy } from '../lib/policy/api/openai-completions.js';
-import { createRandom } from '../lib/random.js';
-import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

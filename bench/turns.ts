@@ -16,15 +16,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { mean, quantile } from 'd3-array';
 import { independentQueries } from '../lib/experiments/latency/measuring.js';
-import { loadWorld } from '../lib/retrieval/small-world.js';
 import { serveLocally } from '../lib/io/local-server.js';
 import { ENCODER, packagePath } from '../lib/io/paths.js';
 import { provenanceHere } from '../lib/io/provenance.js';
 import { createRandom } from '../lib/random.js';
 import { encodePassages } from '../lib/retrieval/dense.js';
-import { createRetriever, openEncoder } from '../lib/retrieval/retrievers.js';
 import type { Retriever } from '../lib/retrieval/retriever.js';
+import { createRetriever, openEncoder } from '../lib/retrieval/retrievers.js';
 import { searchAll } from '../lib/retrieval/search.js';
+import { loadWorld } from '../lib/retrieval/small-world.js';
 
 const WIDTHS = [1, 2, 4, 8, 16];
 const REPEATS = 25;

@@ -3,6 +3,7 @@
  * policy? One job, one metric, one table.
  */
 import { mean, rollups } from 'd3-array';
+import { evaluatedQuestions } from '../lib/data/question.js';
 import {
   defineComputation,
   EXPERIMENTS,
@@ -10,10 +11,9 @@ import {
   type Experiment,
 } from '../lib/experiments/index.js';
 import { dataHash } from '../lib/experiments/running/answers.js';
-import { evaluatedQuestions } from '../lib/data/question.js';
 import { graphQuestionType } from '../lib/index.js';
-import { figure, createFrame, table, type Table } from '../lib/report/index.js';
 import { configHash } from '../lib/io/provenance.js';
+import { figure, createFrame, table, type Table } from '../lib/report/index.js';
 
 /** Passages per question. */
 const TOP_K = 3;

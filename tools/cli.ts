@@ -10,24 +10,24 @@ import {
   parseCount,
 } from '../lib/commands/common/cli-utils.js';
 import { backendOption } from '../lib/commands/common/options.js';
+import { MODEL } from '../lib/experiments/real-model/settings.js';
+import { jsonLine, writeFileSafely } from '../lib/io/files.js';
+import { CHECKPOINTS, ENCODER, packagePath, SMALL_WORLD } from '../lib/io/paths.js';
+import { startProgress, type Progress } from '../lib/io/progress.js';
+import { REFERENCE_FILE } from '../lib/pages/run/reference.js';
+import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 import {
   initialModelName,
   SMALL_WORLD_MODELS,
   type InitialModelName,
 } from '../lib/training/models.js';
-import { CHECKPOINTS, ENCODER, packagePath, SMALL_WORLD } from '../lib/io/paths.js';
-import { jsonLine, writeFileSafely } from '../lib/io/files.js';
-import { startProgress, type Progress } from '../lib/io/progress.js';
-import { useBackend, type BackendName } from '../lib/tensor/backend.js';
-import { REFERENCE_FILE } from '../lib/pages/run/reference.js';
-import { MODEL } from '../lib/experiments/real-model/settings.js';
-import { drawCases } from './export-cases/draw-cases.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
-import { writeSmallWorld } from './small-world/build.js';
+import { drawCases } from './export-cases/draw-cases.js';
 import { writeOthers } from './reader/draw-others.js';
 import { exportReader } from './reader/export.js';
 import { compareVariants } from './reference/advantage-variants.js';
 import { makeReferences } from './reference/reference-curves.js';
+import { writeSmallWorld } from './small-world/build.js';
 import {
   FRESH_TEST_NAMES,
   writeConditions,
@@ -35,8 +35,8 @@ import {
   type FreshTest,
 } from './small-world/draw-test.js';
 import { SAMPLED_SEARCHES, writeSampledSearches } from './small-world/sampled-searches.js';
-import { TRAINED_FROM } from './warm-up/recipes.js';
 import { trainInitialModel } from './warm-up/initial-models.js';
+import { TRAINED_FROM } from './warm-up/recipes.js';
 
 interface WarmUpSettings {
   seed: number;

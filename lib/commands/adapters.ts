@@ -1,8 +1,8 @@
 /** `parallelsearch adapters`: trained adapters with their recorded figures. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { max } from 'd3-array';
 import { Command } from 'commander';
+import { max } from 'd3-array';
 import { type DevPoint } from '../experiments/running/train-runs.js';
 import { readLog } from '../io/logs.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';

@@ -3,12 +3,12 @@ import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { answerQuestion, type AnswerEvent } from '../rollout/answer-question.js';
 import { UNRELATED_PASSAGES, type SearchTurn, type Trajectory } from '../rollout/trajectory.js';
+import { plural } from '../text/english.js';
 import { unknownNamesWarning } from '../text/names.js';
 import { openTag, type Tag } from '../text/tags.js';
 import { exitWith, interruptible, log } from './common/cli-utils.js';
 import { withPolicyOptions, type PolicySpec } from './common/options.js';
 import { setUp } from './common/setup.js';
-import { plural } from '../text/english.js';
 
 type Style = Parameters<typeof styleText>[0];
 

@@ -1,6 +1,6 @@
 /** `parallelsearch compare RUN...`: compares runs in a table and on one page. */
-import { group } from 'd3-array';
 import { Command } from 'commander';
+import { group } from 'd3-array';
 import { writeFileSafely } from '../io/files.js';
 import { compareHtml, readComparison } from '../pages/compare/page.js';
 import {

@@ -3,9 +3,8 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { cross, group, rollup, sort } from 'd3-array';
 import { Command } from 'commander';
-import { exitWith } from './common/cli-utils.js';
+import { cross, group, rollup, sort } from 'd3-array';
 import {
   dataSetFiles,
   formatQuestions,
@@ -29,11 +28,12 @@ import {
   isAddress,
   isLargeFile,
 } from '../retrieval/retrievers.js';
-import { formatList, countText } from '../text/english.js';
 import { normalizeAnswer, statableAnswers } from '../text/answer-match.js';
-import { meanRows, formatTable, type Column } from './common/tables.js';
+import { formatList, countText } from '../text/english.js';
+import { exitWith } from './common/cli-utils.js';
 import { limitOption, withSearchOptions, type RetrieverSettings } from './common/options.js';
 import { announceBackend, sampleAndLog, warnOfEncoder } from './common/setup.js';
+import { meanRows, formatTable, type Column } from './common/tables.js';
 
 interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
   limit?: number;

@@ -1,19 +1,19 @@
 /** `parallelsearch data convert SOURCE...`: converts questions and passages. */
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { group } from 'd3-array';
 import { Command } from 'commander';
+import { group } from 'd3-array';
 import { formatPassages, formatQuestions } from '../data/flashrag.js';
 import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark, readFolder } from '../data/formats/read.js';
 import { type Question, questionType, requireUniqueIds } from '../data/question.js';
-import { readRows, writeRows } from '../interop/rows.js';
 import { methodRollout } from '../interop/export.js';
-import { DEFAULT_METHOD } from '../training/models.js';
+import { readRows, writeRows } from '../interop/rows.js';
 import { writeLines, writeTextsSafely } from '../io/files.js';
-import { METHODS } from '../training/methods.js';
 import { formatList } from '../text/english.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
+import { METHODS } from '../training/methods.js';
+import { DEFAULT_METHOD } from '../training/models.js';
 import { choice, log } from './common/cli-utils.js';
 import { inputFiles, requireDistinctFiles } from './common/outputs.js';
 

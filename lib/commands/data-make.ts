@@ -1,8 +1,8 @@
 /** `parallelsearch data make FOLDER FILE...`: makes a corpus of documents. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { group, median, sort } from 'd3-array';
 import { Command } from 'commander';
+import { group, median, sort } from 'd3-array';
 import {
   DOCUMENT_ENDINGS,
   documentEnding,

@@ -9,7 +9,6 @@ import { getHeapStatistics } from 'node:v8';
 import { Command } from 'commander';
 import { installCommand, loadOptional, optionalFolder, optionalVersion } from '../io/optional.js';
 import { isClone, packagePath } from '../io/paths.js';
-import { findChromium } from '../report/charts/render.js';
 import {
   findJupyterLab,
   INSTALL_JUPYTERLAB,
@@ -18,9 +17,10 @@ import {
   readKernelspecs,
   type LabSearch,
 } from '../notebook/jupyter.js';
+import { findChromium } from '../report/charts/render.js';
 import { BACKEND_NAMES } from '../tensor/backend.js';
-import { BACKEND_REMEDIES, checkBackend, type Finding } from './doctor-backends.js';
 import { exitWith } from './common/cli-utils.js';
+import { BACKEND_REMEDIES, checkBackend, type Finding } from './doctor-backends.js';
 
 interface Check {
   /** Stable id, such as `backend-wasm`. */

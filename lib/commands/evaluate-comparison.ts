@@ -4,8 +4,8 @@ import type { Measurement } from '../evaluation/result.js';
 import { answerFigures, type ComparedRun } from '../pages/compare/runs.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import { intervalText } from '../report/text.js';
-import { criticalSteps } from '../rewards/sub-questions.js';
 import { metricInfo } from '../report/titles.js';
+import { criticalSteps } from '../rewards/sub-questions.js';
 import type { TotalUsage, Trajectory } from '../rollout/trajectory.js';
 import { ANSWER_COLUMNS, fixed, meanRows, formatTable, type Column } from './common/tables.js';
 

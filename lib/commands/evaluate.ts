@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, extname, join, parse, resolve } from 'node:path';
-import { sum } from 'd3-array';
 import { Command, InvalidArgumentError } from 'commander';
+import { sum } from 'd3-array';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.js';
 import { labelTrajectory } from '../evaluation/behaviour.js';
@@ -11,22 +11,26 @@ import { measure, type Measurement } from '../evaluation/result.js';
 import { writeFileSafely, writeLines } from '../io/files.js';
 import { withFileLock } from '../io/folder-lock.js';
 import { startProgress } from '../io/progress.js';
+import { configHash, contentHash } from '../io/provenance.js';
 import { openJournal, type Journal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
-import { isLarge } from '../policy/model/families.js';
+import type { TokenUsage } from '../policy/chat-policy.js';
 import { listFolders, readModelConfig, settingFiles } from '../policy/folders/folder-settings.js';
+import { isLarge } from '../policy/model/families.js';
 import {
   formatTrajectory,
   tokenUsage,
   type TotalUsage,
   type Trajectory,
 } from '../rollout/trajectory.js';
-import type { TokenUsage } from '../policy/chat-policy.js';
 import { isCpuBackend } from '../tensor/backend-names.js';
 import { formatList } from '../text/english.js';
 import { METHODS, methodTitle } from '../training/methods.js';
 import { exitWith, interruptible, parseCount, parseWeight, log } from './common/cli-utils.js';
-import { withHelpers } from './evaluate-workers.js';
+import { limitOption, withPolicyOptions, type PolicySpec } from './common/options.js';
+import { inputFiles, requireDistinctFiles } from './common/outputs.js';
+import { sampleAndLog, setUp, type Setup } from './common/setup.js';
+import { behaviourTable, meanRows, formatTable, type Column } from './common/tables.js';
 import {
   comparedRun,
   comparisonText,
@@ -35,11 +39,7 @@ import {
   type Answer,
   type Evaluation,
 } from './evaluate-comparison.js';
-import { behaviourTable, meanRows, formatTable, type Column } from './common/tables.js';
-import { inputFiles, requireDistinctFiles } from './common/outputs.js';
-import { limitOption, withPolicyOptions, type PolicySpec } from './common/options.js';
-import { sampleAndLog, setUp, type Setup } from './common/setup.js';
-import { configHash, contentHash } from '../io/provenance.js';
+import { withHelpers } from './evaluate-workers.js';
 
 interface EvaluateSettings extends PolicySpec {
   split?: string;

@@ -1,9 +1,9 @@
 /** `parallelsearch experiment NAME`: computes the records on which results are based. */
-import { sum } from 'd3-array';
 import { Argument, Command, Option } from 'commander';
+import { sum } from 'd3-array';
 import type { Experiment } from '../experiments/experiment.js';
-import { runJobs, type RunJobsOptions } from '../experiments/running/jobs.js';
 import { EXPERIMENTS } from '../experiments/list.js';
+import { runJobs, type RunJobsOptions } from '../experiments/running/jobs.js';
 import { RESULTS, readRecords } from '../experiments/running/records.js';
 import { requireClone } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';

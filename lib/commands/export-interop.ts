@@ -15,10 +15,10 @@ import {
 } from '../interop/export.js';
 import { writeTorch } from '../interop/torch.js';
 import { writeTrl } from '../interop/trl.js';
-import { writeVerl } from '../interop/verl.js';
 import { toEpisode, TRACES_FILE } from '../interop/verifiers.js';
+import { writeVerl } from '../interop/verl.js';
 import { readJsonLines, writeLines } from '../io/files.js';
-import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/models.js';
+import { listFolders } from '../policy/folders/folder-settings.js';
 import { exportModel } from '../policy/folders/model-folder.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
 import { createRetriever } from '../retrieval/retrievers.js';
@@ -31,11 +31,11 @@ import {
   parseTrainConfig,
   trainingPreset,
 } from '../training/config.js';
+import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/models.js';
 import { choice, exitWith, interruptible, log, parseCount } from './common/cli-utils.js';
-import { requireDistinctFiles } from './common/outputs.js';
 import { checkpointsOption } from './common/options.js';
+import { requireDistinctFiles } from './common/outputs.js';
 import { policyFolders, type WeightsSpec } from './common/setup.js';
-import { listFolders } from '../policy/folders/folder-settings.js';
 
 const NUM_DRAWN = 10_000;
 

@@ -2,29 +2,29 @@
  * `parallelsearch export`: charts and tables of reports as files for a paper; training
  * metrics for TensorBoard and trackio.
  */
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Command } from 'commander';
+import { encodeEvents, type ScalarEvent } from '../interop/tensorboard.js';
+import { writeTrackio, type TrackedRun } from '../interop/trackio.js';
+import { readJsonLines, writeFileSafely } from '../io/files.js';
+import { readNotebook } from '../notebook/nbformat.js';
+import { shortNames } from '../pages/compare/runs.js';
+import { notebookFigures } from '../pages/notebook/page.js';
+import { listReports, readReportInfo } from '../pages/notebook/reports.js';
+import { readDescription, readSteps, type StepMetrics } from '../pages/run/folder.js';
+import { METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
 import {
   EXPORT_FORMATS,
   writeArtefact,
   type Artefact,
   type ExportFormat,
 } from '../report/publication.js';
-import { listReports, readReportInfo } from '../pages/notebook/reports.js';
-import { readNotebook } from '../notebook/nbformat.js';
-import { notebookFigures } from '../pages/notebook/page.js';
+import { parseTokens } from '../rollout/recorded.js';
+import type { Trajectory } from '../rollout/trajectory.js';
 import { choice, log, shellWord } from './common/cli-utils.js';
 import { exportInteropCommands } from './export-interop.js';
-import { existsSync } from 'node:fs';
-import { writeTrackio, type TrackedRun } from '../interop/trackio.js';
-import { parseTokens } from '../rollout/recorded.js';
-import { readJsonLines, writeFileSafely } from '../io/files.js';
-import { shortNames } from '../pages/compare/runs.js';
-import { readDescription, readSteps, type StepMetrics } from '../pages/run/folder.js';
-import type { Trajectory } from '../rollout/trajectory.js';
-import { stat } from 'node:fs/promises';
-import { encodeEvents, type ScalarEvent } from '../interop/tensorboard.js';
-import { METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
 
 export interface ExportSettings {
   out: string;

@@ -6,20 +6,20 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import { loadQuestions } from '../data/flashrag.js';
+import { exportableMethods } from '../interop/export.js';
 import {
   copyCheckpoint,
   findCheckpoint,
   importRollouts,
   type RecordedStep,
 } from '../interop/import.js';
-import { DEFAULT_METHOD } from '../training/models.js';
-import { startProgress } from '../io/progress.js';
-import { choice, log } from './common/cli-utils.js';
-import { exportableMethods } from '../interop/export.js';
 import { readTrlRollouts, trlRolloutFiles } from '../interop/trl.js';
 import { readVerifiersRollouts, verifiersRolloutFiles } from '../interop/verifiers.js';
 import { readVerlRollouts, verlRolloutFiles } from '../interop/verl.js';
+import { startProgress } from '../io/progress.js';
 import { TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
+import { DEFAULT_METHOD } from '../training/models.js';
+import { choice, log } from './common/cli-utils.js';
 
 interface Trainer {
   name: string;

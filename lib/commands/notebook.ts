@@ -8,9 +8,9 @@ import path from 'node:path';
 import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
+import { toTerminal, type Log } from '../notebook/kernel-outputs.js';
 import { codeCells, readNotebook, type Notebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
-import { toTerminal, type Log } from '../notebook/kernel-outputs.js';
 import { choice, exitWith, collect, parseSeconds, shellWord, log } from './common/cli-utils.js';
 
 const CACHE = path.join('runs', 'notebooks');

@@ -8,32 +8,32 @@ import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';
 import { sort } from 'd3-array';
 import pLimit from 'p-limit';
-import { runJobs } from '../experiments/running/jobs.js';
 import type { Experiment } from '../experiments/experiment.js';
-import { EXPERIMENTS } from '../experiments/list.js';
 import { failures } from '../experiments/failures.js';
 import { latency } from '../experiments/latency/experiment.js';
+import { EXPERIMENTS } from '../experiments/list.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
-import { exportReport, readResults } from '../pages/notebook/reports.js';
 import { computeResults, resultFile } from '../experiments/results/result-file.js';
+import { runJobs } from '../experiments/running/jobs.js';
 import { RESULTS, hasRecords } from '../experiments/running/records.js';
-import { packagePath, requireClone, shortPath } from '../io/paths.js';
-import { runTool } from '../experiments/running/train-runs.js';
-import { startProgress } from '../io/progress.js';
 import {
   estimateRetraining,
   finishRetraining,
   retrainEverything,
 } from '../experiments/running/retrain.js';
-import { startKernel, type Kernel } from '../notebook/kernel-process.js';
+import { runTool } from '../experiments/running/train-runs.js';
 import { trajectories } from '../experiments/trajectories.js';
+import { packagePath, requireClone, shortPath } from '../io/paths.js';
+import { startProgress } from '../io/progress.js';
+import { startKernel, type Kernel } from '../notebook/kernel-process.js';
+import { exportReport, readResults } from '../pages/notebook/reports.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
-import { COMPUTED, runExperiments } from './experiment.js';
 import { describeDuration, interruptible, parseCount, log } from './common/cli-utils.js';
 import { backendOption } from './common/options.js';
 import { announceBackend } from './common/setup.js';
 import { createStages, verboseStages, type Stages } from './common/stages.js';
+import { COMPUTED, runExperiments } from './experiment.js';
 
 /**
  * Seconds for which `npm start` re-evaluates experiments: including start-up and

@@ -5,10 +5,10 @@ import { Command } from 'commander';
 import { readQuestions } from '../data/flashrag.js';
 import { createQuestionFinder, questionType } from '../data/question.js';
 import { labelTrajectory, type Behaviour } from '../evaluation/behaviour.js';
+import { streamJsonLines } from '../io/files.js';
 import { REWARD_PRESET_NAMES, scoringRules } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTrajectory } from '../rollout/recorded.js';
-import { streamJsonLines } from '../io/files.js';
 import { choice, exitWith, parseCount } from './common/cli-utils.js';
 import {
   ANSWER_COLUMNS,

@@ -4,22 +4,22 @@
  */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { cross } from 'd3-array';
 import { Command } from 'commander';
+import { cross } from 'd3-array';
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
 import { readJson, writeJson } from '../io/files.js';
+import { describeFaults } from '../io/json.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import { resolveTrainConfig } from '../training/models.js';
-import { nestSetting, type TrainConfig } from '../training/config.js';
 import type { RunSource } from '../pages/compare/runs.js';
 import type { BackendName } from '../tensor/backend.js';
-import { runCompare } from './compare.js';
-import { selectQuestions, runEvaluate } from './evaluate.js';
+import { nestSetting, type TrainConfig } from '../training/config.js';
+import { resolveTrainConfig } from '../training/models.js';
 import { exitWith, collect, log } from './common/cli-utils.js';
 import { backendOption, limitOption } from './common/options.js';
-import { runTrain } from './train.js';
 import { describeStepsLeft, stepsLeft } from './common/training-estimates.js';
+import { runCompare } from './compare.js';
+import { selectQuestions, runEvaluate } from './evaluate.js';
+import { runTrain } from './train.js';
 
 interface SweepSettings {
   out?: string;

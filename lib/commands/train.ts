@@ -5,11 +5,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, questionType } from '../data/question.js';
-import { DEFAULT_METHOD, modelPath, resolveTrainConfig } from '../training/models.js';
 import { readJson } from '../io/files.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { provenanceHere, configHash, contentHash } from '../io/provenance.js';
+import { POLL_MS } from '../pages/run/frame.js';
+import { writeRunReport } from '../pages/run/page.js';
+import { startWatching } from '../pages/run/server.js';
+import { readModelConfig, settingFiles } from '../policy/folders/folder-settings.js';
+import { loadModel } from '../policy/folders/model-folder.js';
+import { isLarge, type ModelConfig } from '../policy/model/families.js';
+import { disposeWeights } from '../policy/model/weights.js';
+import { presetRewards, readsQuestionTypes } from '../rewards/presets.js';
+import { checkRewards, type Reward } from '../rewards/reward.js';
+import { isCpuBackend } from '../tensor/backend-names.js';
+import type { BackendReport } from '../tensor/backend.js';
+import { weightFiles } from '../tensor/weight-files.js';
+import { decimalText } from '../text/english.js';
 import {
   configDifferences,
   parseSetting,
@@ -19,23 +31,10 @@ import {
   type TrainConfig,
 } from '../training/config.js';
 import { trainedMethods } from '../training/methods.js';
-import { POLL_MS } from '../pages/run/frame.js';
-import { writeRunReport } from '../pages/run/page.js';
-import { startWatching } from '../pages/run/server.js';
-import { isLarge, type ModelConfig } from '../policy/model/families.js';
-import { readModelConfig, settingFiles } from '../policy/folders/folder-settings.js';
-import { loadModel } from '../policy/folders/model-folder.js';
-import { disposeWeights } from '../policy/model/weights.js';
-import { presetRewards, readsQuestionTypes } from '../rewards/presets.js';
-import { checkRewards, type Reward } from '../rewards/reward.js';
-import { weightFiles } from '../tensor/weight-files.js';
-import { isCpuBackend } from '../tensor/backend-names.js';
-import type { BackendReport } from '../tensor/backend.js';
-import { loadRewards } from '../training/reward-files.js';
-import { trainingMemory, describeStepsLeft, stepsLeft } from './common/training-estimates.js';
+import { DEFAULT_METHOD, modelPath, resolveTrainConfig } from '../training/models.js';
 import { BATCH_ROWS } from '../training/ranks.js';
+import { loadRewards } from '../training/reward-files.js';
 import { BEST_ADAPTER, runTraining, type RunDescription } from '../training/run.js';
-import { decimalText } from '../text/english.js';
 import {
   choice,
   exitWith,
@@ -49,6 +48,7 @@ import {
 } from './common/cli-utils.js';
 import { withModelOptions, type ModelSettings } from './common/options.js';
 import { announceBackend, openRetriever, requireKnownData, shareCores } from './common/setup.js';
+import { trainingMemory, describeStepsLeft, stepsLeft } from './common/training-estimates.js';
 
 const TRAIN_INSTEAD =
   '`export hf models/searcher --model smollm2-parallelsearch` and --model models/searcher, or another Hugging Face folder';

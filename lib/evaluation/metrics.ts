@@ -1,9 +1,9 @@
 /** Metrics of answers: means, or ratios of two means. */
 import { mean } from 'd3-array';
 import { criticalSteps } from '../rewards/sub-questions.js';
+import { paddedWords } from '../text/answer-match.js';
 import type { Measurement, QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
-import { paddedWords } from '../text/answer-match.js';
 
 export function repeatedQueries({ searches }: Pick<Measurement, 'searches'>): number {
   const queries = searches.flat();

@@ -1,9 +1,9 @@
 /** The measurements of one answer. */
 import { z } from 'zod';
 import { graphDepth, type Question, type QuestionType } from '../data/question.js';
+import { isTimedOutSearch } from '../retrieval/search.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
 import { scoringInput } from '../rewards/reward.js';
-import { isTimedOutSearch } from '../retrieval/search.js';
 import { evidenceRecall, subQuestionRecall } from '../rewards/sub-questions.js';
 import { tokenUsage, type Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, normalizeAnswer, tokenF1 } from '../text/answer-match.js';

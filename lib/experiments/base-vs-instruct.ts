@@ -1,17 +1,17 @@
 /** Both initial models: where training from each ends (Table 2), its course (Fig. 5). */
 import { matching, where, findFigure } from '../evaluation/table.js';
-import { BOTH_METHODS, UNTRAINED } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows } from '../report/charts/curves.js';
 import { gapWords, pointsText } from '../report/text.js';
-import { loadAnswers } from './running/answers.js';
+import { countText } from '../text/english.js';
+import { BOTH_METHODS, UNTRAINED } from '../training/methods.js';
+import { INITIAL_MODELS } from '../training/models.js';
 import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
+import { partsAhead, type PaperClaim } from './results/claims.js';
 import { paperMean, withPaper } from './results/paper.js';
 import { summarise } from './results/summary.js';
-import { INITIAL_MODELS } from '../training/models.js';
-import { partsAhead, type PaperClaim } from './results/claims.js';
-import { countText } from '../text/english.js';
+import { loadAnswers } from './running/answers.js';
 
 /** Selects the contrast base minus instruct. */
 const SIDES = { model: 'base', against_model: 'instruct' };

@@ -22,15 +22,15 @@ import { memoised } from '../memoise.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows, type CurvePoint } from '../report/charts/curves.js';
 import { figureText } from '../report/text.js';
-import { loadAnswers } from './running/answers.js';
-import type { Experiment } from './experiment.js';
-import { mainResults } from './main-results.js';
-import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
-import { INITIAL_MODELS } from '../training/models.js';
-import { PARALLELSEARCH_FIELDS, findParts, type PaperClaim } from './results/claims.js';
 import { askedEntities, type Searches } from '../rewards/sub-questions.js';
 import { paddedWords } from '../text/answer-match.js';
 import { countText } from '../text/english.js';
+import { INITIAL_MODELS } from '../training/models.js';
+import type { Experiment } from './experiment.js';
+import { mainResults } from './main-results.js';
+import { PARALLELSEARCH_FIELDS, findParts, type PaperClaim } from './results/claims.js';
+import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
+import { loadAnswers } from './running/answers.js';
 
 const F1 = { ...PARALLELSEARCH_FIELDS, subset: 'all', metric: 'parallelizing_f1_with_hybrid' };
 

@@ -1,8 +1,8 @@
 /** The parts of an experiment: its jobs, its result, and the claims that it decides. */
-import type { BackendName } from '../tensor/backend.js';
-import type { ResultParts } from '../report/result.js';
 import type { SummaryOptions } from '../evaluation/table.js';
+import type { ResultParts } from '../report/result.js';
 import type { World } from '../retrieval/small-world.js';
+import type { BackendName } from '../tensor/backend.js';
 import type { PaperClaim } from './results/claims.js';
 
 /** A piece of work, recorded under its key; valid while the hash matches. */

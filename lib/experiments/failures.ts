@@ -16,20 +16,20 @@ import {
   type MethodPair,
   type SummaryOptions,
 } from '../evaluation/table.js';
-import { formatList, countText } from '../text/english.js';
-import { BOTH_METHODS, trainedBy } from '../training/methods.js';
-import { rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { intervalChart } from '../report/charts/chart.js';
 import { trainingRows } from '../report/charts/curves.js';
 import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/small-world.js';
-import { loadAnswers } from './running/answers.js';
+import { formatList, countText } from '../text/english.js';
+import { BOTH_METHODS, trainedBy } from '../training/methods.js';
+import { rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { baselines } from './baselines/experiment.js';
 import type { Experiment } from './experiment.js';
 import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
 import { lambdaName } from './results/paper.js';
 import { percent, summarise, type Answered } from './results/summary.js';
+import { loadAnswers } from './running/answers.js';
 import { findResults } from './running/records.js';
 import {
   loadTrajectories,

@@ -6,21 +6,21 @@
 import { greatest, group, max, mean, min, rollup, sort } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { matching, where, findFigure, type MethodPair } from '../evaluation/table.js';
-import { isTrained, type PolicyRun } from '../training/policy-runs.js';
-import type { Lambdas } from '../training/config.js';
 import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/charts/curves.js';
+import { tradeOffChart } from '../report/charts/trade-off.js';
 import { figureText, gapWords } from '../report/text.js';
 import { rewardConstants } from '../rewards/presets.js';
 import { formatList, countText } from '../text/english.js';
-import { answerComputation, loadAnswers } from './running/answers.js';
+import type { Lambdas } from '../training/config.js';
+import { isTrained, type PolicyRun } from '../training/policy-runs.js';
 import type { Experiment } from './experiment.js';
+import { partsAhead, findParts, type PaperClaim } from './results/claims.js';
 import { byModel, lambdaName, paperMean, paperTables } from './results/paper.js';
 import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
-import { tradeOffChart } from '../report/charts/trade-off.js';
+import { answerComputation, loadAnswers } from './running/answers.js';
 import { listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';
-import { partsAhead, findParts, type PaperClaim } from './results/claims.js';
 
 /** The setting that the paper recommends. */
 const { lambdaD, lambdaS } = rewardConstants('paper');

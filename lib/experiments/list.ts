@@ -1,6 +1,6 @@
 /** The experiments, in the order of their notebooks. Register new ones here. */
-import { baselines, baselinesTiming } from './baselines/experiment.js';
 import { baseVsInstruct } from './base-vs-instruct.js';
+import { baselines, baselinesTiming } from './baselines/experiment.js';
 import { conditions } from './conditions/experiment.js';
 import { decomposition } from './decomposition.js';
 import type { Experiment } from './experiment.js';
@@ -8,12 +8,12 @@ import { failures } from './failures.js';
 import { lambdaAblation } from './lambda-ablation.js';
 import { latency } from './latency/experiment.js';
 import { mainResults } from './main-results.js';
-import { realModel, realModelTiming } from './real-model/experiment.js';
+import { parallelVsSequential } from './parallel-vs-sequential.js';
 import { realModelFresh, realModelOthers } from './real-model/answering.js';
+import { realModel, realModelTiming } from './real-model/experiment.js';
 import { realModelFacts } from './real-model/facts.js';
 import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
-import { parallelVsSequential } from './parallel-vs-sequential.js';
 import { topK } from './top-k.js';
 import { training } from './training/experiment.js';
 import { TRAINING_TESTS } from './training/tests.js';

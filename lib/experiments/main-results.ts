@@ -13,8 +13,13 @@ import {
   type TidyResults,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS } from '../training/models.js';
-import { isTrained, type PolicyRun } from '../training/policy-runs.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
+import { trainingRows } from '../report/charts/curves.js';
+import type { ResultParts } from '../report/result.js';
+import { interval, points, table } from '../report/table.js';
+import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js';
+import { metricInfo, valueTitle } from '../report/titles.js';
+import { countText } from '../text/english.js';
 import {
   BOTH_METHODS,
   MAIN_METHODS,
@@ -22,14 +27,15 @@ import {
   trainedBy,
   UNTRAINED,
 } from '../training/methods.js';
-import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
-import { trainingRows } from '../report/charts/curves.js';
-import { metricInfo, valueTitle } from '../report/titles.js';
-import { interval, points, table } from '../report/table.js';
-import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js';
-import { answerComputation, loadAnswers, type AnsweredRuns } from './running/answers.js';
+import { INITIAL_MODELS } from '../training/models.js';
+import { isTrained, type PolicyRun } from '../training/policy-runs.js';
 import type { Experiment } from './experiment.js';
-import type { ResultParts } from '../report/result.js';
+import {
+  aheadFromEachModel,
+  PARALLELSEARCH_FIELDS,
+  partsAhead,
+  type PaperClaim,
+} from './results/claims.js';
 import { byModel, countCellsAhead, paperMean, paperRows, withPaper } from './results/paper.js';
 import {
   chartByType,
@@ -38,15 +44,9 @@ import {
   summarise,
   type Predicted,
 } from './results/summary.js';
+import { answerComputation, loadAnswers, type AnsweredRuns } from './running/answers.js';
 import { SEEDS, INIT_SEEDS, listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';
-import {
-  aheadFromEachModel,
-  PARALLELSEARCH_FIELDS,
-  partsAhead,
-  type PaperClaim,
-} from './results/claims.js';
-import { countText } from '../text/english.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };
 /** The cells of Table 2: every benchmark from every initial model. */

@@ -12,21 +12,12 @@ import {
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS } from '../training/models.js';
-import { trainedBy } from '../training/methods.js';
 import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
-import { loadAnswers } from './running/answers.js';
+import { countText } from '../text/english.js';
+import { trainedBy } from '../training/methods.js';
+import { INITIAL_MODELS } from '../training/models.js';
 import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
-import { byModel, paperMean, paperRows, paperTables } from './results/paper.js';
-import {
-  chartByType,
-  checkPredictions,
-  percent,
-  summarise,
-  type Predicted,
-} from './results/summary.js';
-import { addTiming, loadTiming, timing } from './timing.js';
 import {
   aheadFromEachModel,
   fromEachModel,
@@ -35,7 +26,16 @@ import {
   type Evidence,
   type PaperClaim,
 } from './results/claims.js';
-import { countText } from '../text/english.js';
+import { byModel, paperMean, paperRows, paperTables } from './results/paper.js';
+import {
+  chartByType,
+  checkPredictions,
+  percent,
+  summarise,
+  type Predicted,
+} from './results/summary.js';
+import { loadAnswers } from './running/answers.js';
+import { addTiming, loadTiming, timing } from './timing.js';
 
 const TYPES = ['parallelizable', 'sequential'];
 /** Selects a model; `all` averages both backbones. */

@@ -9,13 +9,17 @@ import type { Measure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../evaluation/table.js';
 import { configHash } from '../io/provenance.js';
-import type { Answered } from './results/summary.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { evaluationHash, stratifiedSample } from './running/answers.js';
+import { countText } from '../text/english.js';
+import { BOTH_METHODS } from '../training/methods.js';
+import { INITIAL_MODELS } from '../training/models.js';
+import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './results/paper.js';
+import type { Answered } from './results/summary.js';
+import { evaluationHash, stratifiedSample } from './running/answers.js';
 import {
   findResults,
   listSeeds,
@@ -24,11 +28,7 @@ import {
   readRows,
   type Recorded,
 } from './running/records.js';
-import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
-import { BOTH_METHODS } from '../training/methods.js';
-import { INITIAL_MODELS } from '../training/models.js';
 import { INIT_SEEDS, listRuns } from './running/runs.js';
-import { countText } from '../text/english.js';
 
 /** An answer with the wall clock of its question, including retrieval. */
 export type TimedAnswer = QuestionResult & { seconds: number };

@@ -18,10 +18,8 @@ import {
   type SummaryOptions,
   type TidyContrast,
 } from '../evaluation/table.js';
-import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
-import { BOTH_METHODS } from '../training/methods.js';
-import { isTrained, RESERVE_PER_TURN, runName, type PolicyRun } from '../training/policy-runs.js';
+import { configHash, contentHash } from '../io/provenance.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { gapWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
@@ -31,9 +29,12 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { createRetriever } from '../retrieval/retrievers.js';
 import type { World } from '../retrieval/small-world.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { answerSample, dataHash, evaluationHash, stratifiedSample } from './running/answers.js';
+import { countText } from '../text/english.js';
+import { BOTH_METHODS } from '../training/methods.js';
+import { isTrained, RESERVE_PER_TURN, runName, type PolicyRun } from '../training/policy-runs.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
+import { answerSample, dataHash, evaluationHash, stratifiedSample } from './running/answers.js';
 import {
   listSeeds,
   mergeProvenance,
@@ -44,7 +45,6 @@ import {
 } from './running/records.js';
 import { identify, listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';
-import { countText } from '../text/english.js';
 
 interface TopKSetting {
   retriever: string;

@@ -4,21 +4,21 @@
  */
 import { type Question, graphQuestionType } from '../data/question.js';
 import { type Provenance, configHash } from '../io/provenance.js';
-import { BOTH_METHODS, methodTitle } from '../training/methods.js';
-import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { type RewardPresetName, presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
+import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { formatTrajectory, type Trajectory, type With } from '../rollout/trajectory.js';
 import { executedSearches } from '../text/response.js';
+import { BOTH_METHODS, methodTitle } from '../training/methods.js';
+import type { PolicyRun } from '../training/policy-runs.js';
+import { defineComputation, type Experiment } from './experiment.js';
 import {
   answerSample,
   listRunJobs,
   stratifiedSample,
   type SampleOptions,
 } from './running/answers.js';
-import { defineComputation, type Experiment } from './experiment.js';
 import { mergeProvenance, requireResults, readQuestionProvenance } from './running/records.js';
-import type { PolicyRun } from '../training/policy-runs.js';
 import { listRuns } from './running/runs.js';
 
 const SEED = 1;

@@ -8,7 +8,6 @@ import path from 'node:path';
 import { selectSplit, questionType, type Question, type QuestionType } from '../data/question.js';
 import { decodeText, jsonLine, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
-import { METHODS, resolveRollout, type Method } from '../training/methods.js';
 import type { RewardConstants } from '../rewards/parallelsearch.js';
 import {
   CONSTANT_PRESET_NAMES,
@@ -26,6 +25,7 @@ import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
 import type { PromptForm } from '../text/prompts.js';
 import type { TextSegment } from '../text/response.js';
 import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.js';
+import { METHODS, resolveRollout, type Method } from '../training/methods.js';
 import { writeRows } from './rows.js';
 
 export interface RewardCase {

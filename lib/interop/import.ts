@@ -2,6 +2,7 @@
  * Imports what another trainer has written: rollouts as the trajectories and metrics of a
  * run, and weights in Hugging Face format.
  */
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { group } from 'd3-array';
 import { z } from 'zod';
@@ -12,23 +13,22 @@ import {
   type Question,
 } from '../data/question.js';
 import { jsonLine, writeFileSafely, writeLines, copySafely } from '../io/files.js';
-import { rewardPreset } from '../training/methods.js';
-import { subQuestionRecall } from '../rewards/sub-questions.js';
-import { presetRewards } from '../rewards/presets.js';
-import type { With } from '../rollout/trajectory.js';
-import { scoreRollout, type Reward, scoringInputFromSegments } from '../rewards/reward.js';
-import type { TextSegment } from '../text/response.js';
-import { nextAction } from '../text/tags.js';
-import { groupAdvantages } from '../training/advantages.js';
-import { rolloutMetrics } from '../training/metrics.js';
-import { answersSchema, promptQuestion } from './rows.js';
-import { existsSync, readdirSync } from 'node:fs';
 import { startProgress } from '../io/progress.js';
 import {
   readModelConfig,
   METRICS_FILE,
   TRAJECTORIES_FILE,
 } from '../policy/folders/folder-settings.js';
+import { presetRewards } from '../rewards/presets.js';
+import { scoreRollout, type Reward, scoringInputFromSegments } from '../rewards/reward.js';
+import { subQuestionRecall } from '../rewards/sub-questions.js';
+import type { With } from '../rollout/trajectory.js';
+import type { TextSegment } from '../text/response.js';
+import { nextAction } from '../text/tags.js';
+import { groupAdvantages } from '../training/advantages.js';
+import { rewardPreset } from '../training/methods.js';
+import { rolloutMetrics } from '../training/metrics.js';
+import { answersSchema, promptQuestion } from './rows.js';
 
 /** The ground truth of a row, as `export` writes it. Other rows only have `target`. */
 export const truthSchema = z.object({

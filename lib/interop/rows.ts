@@ -3,8 +3,8 @@
  * `reward_model`, `extra_info`. Also reads Search-R1's files.
  */
 import { z } from 'zod';
-import { describeFaults, parsePlainJson } from '../io/json.js';
 import { questionMetadataSchema, type Question, questionType } from '../data/question.js';
+import { describeFaults, parsePlainJson } from '../io/json.js';
 import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import { buildPrompt } from '../text/prompts.js';

@@ -14,8 +14,8 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { rewardConstants } from '../rewards/presets.js';
 import { rollOut } from '../rollout/rollout.js';
 import type { TrainConfig } from '../training/config.js';
-import { demonstrationLessons, isDemonstration } from '../training/supervised.js';
 import { toSequence } from '../training/sequences.js';
+import { demonstrationLessons, isDemonstration } from '../training/supervised.js';
 import {
   PLAIN_TEMPLATE,
   pythonOptions,

@@ -1,6 +1,6 @@
 /** Converts a kernel's messages to cell outputs in nbformat, and to terminal text. */
-import { isJsonMime, splitLines, joinLines, type CellOutput } from './nbformat.js';
 import type { KernelOutput } from './kernel-process.js';
+import { isJsonMime, splitLines, joinLines, type CellOutput } from './nbformat.js';
 
 type Display = Extract<CellOutput, { output_type: 'display_data' }>;
 

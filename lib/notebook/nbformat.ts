@@ -1,8 +1,8 @@
 /** Reads, validates and writes notebook files in nbformat 4.5. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { describeFaults, parseExactJson, printExactJson } from '../io/json.js';
 import { decodeText, writeFileSafely } from '../io/files.js';
+import { describeFaults, parseExactJson, printExactJson } from '../io/json.js';
 
 /** A string or a list of lines; {@link joinLines} joins them. */
 const multilineSchema = z.union([z.string(), z.array(z.string())]);

@@ -2,7 +2,17 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { plural } from '../text/english.js';
 import { declaredInputs, hashNotebook, restoreOutputs, saveOutputs, type Timing } from './cache.js';
+import {
+  createLiveLog,
+  outputCollector,
+  stderrText,
+  type LiveLog,
+  toTerminal,
+  type Log,
+} from './kernel-outputs.js';
+import { KernelError, startKernel, type Kernel, type KernelOutput } from './kernel-process.js';
 import {
   codeCells,
   hasTag,
@@ -13,18 +23,8 @@ import {
   type Notebook,
   type CellOutput,
 } from './nbformat.js';
-import {
-  createLiveLog,
-  outputCollector,
-  stderrText,
-  type LiveLog,
-  toTerminal,
-  type Log,
-} from './kernel-outputs.js';
 import { withParameters, type Parameters } from './parameters.js';
-import { KernelError, startKernel, type Kernel, type KernelOutput } from './kernel-process.js';
 import { cellError, hasUnhandled } from './tslab.js';
-import { plural } from '../text/english.js';
 
 export interface RunOptions {
   /** Values for the cell tagged `parameters`, or `name=value` texts. */

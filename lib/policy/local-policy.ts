@@ -16,7 +16,6 @@ import {
   type Piece,
   type PrefixCache,
 } from './model/kv-cache.js';
-import type { Generation, Policy, SamplingOptions } from './policy.js';
 import { sampleToken } from './model/sampling.js';
 import {
   computeLogits,
@@ -28,6 +27,7 @@ import {
   type RotaryTable,
 } from './model/transformer.js';
 import type { Weights } from './model/weights.js';
+import type { Generation, Policy, SamplingOptions } from './policy.js';
 
 type Contexts = readonly (readonly number[])[];
 

@@ -1,11 +1,9 @@
 /** Shows charts, tables, results and findings in any notebook front end. */
 import { MIME, type MimeBundle } from '../notebook/nbformat.js';
 import { displayInCell, onLastExpression } from '../notebook/tslab.js';
-import { tableMarkup, tableText } from './table-formats.js';
-import { markup, markupHtml, trustedHtml } from './markup.js';
-import { segmentsMarkup } from './segments.js';
-import { TRANSCRIPT_STYLE } from './styles.js';
 import type { Trajectory } from '../rollout/trajectory.js';
+import { plural } from '../text/english.js';
+import { renderSvg } from './charts/render.js';
 import { wrapSpec, type Chart, type VegaLiteSpec } from './charts/spec.js';
 import {
   createFrame,
@@ -16,10 +14,12 @@ import {
   type Rows,
   type SeriesLike,
 } from './frame.js';
-import { renderSvg } from './charts/render.js';
+import { markup, markupHtml, trustedHtml } from './markup.js';
 import { openingBundle, type About, type ResultParts } from './result.js';
+import { segmentsMarkup } from './segments.js';
+import { TRANSCRIPT_STYLE } from './styles.js';
+import { tableMarkup, tableText } from './table-formats.js';
 import { dataTable, type Table } from './table.js';
-import { plural } from '../text/english.js';
 
 /** A result for notebooks: {@link ResultParts} with data frames instead of rows. */
 export interface ReportResults extends Required<About> {

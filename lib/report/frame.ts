@@ -1,8 +1,7 @@
 /** Data frames of danfo.js, for notebooks. */
-import { loadOptional } from '../io/optional.js';
-
 /** @ts-ignore Optional package: without it, a frame has the type `any`. */
 import type { DataFrame, Series } from 'danfojs-node';
+import { loadOptional } from '../io/optional.js';
 
 /** A row of a data frame, by column. */
 export type Row = Record<string, string | number | boolean | null>;

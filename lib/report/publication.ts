@@ -3,8 +3,8 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { writeFileSafely, writeJson } from '../io/files.js';
 import { writePicture, renderSvg } from './charts/render.js';
-import { type TableCells, TABLE_FORMATS, tableCsv, type TableFormat } from './table-formats.js';
 import { chartData, wrapSpec, type Chart, type VegaLiteSpec } from './charts/spec.js';
+import { type TableCells, TABLE_FORMATS, tableCsv, type TableFormat } from './table-formats.js';
 
 /** A chart or a table with the name of its files. */
 export type Artefact =

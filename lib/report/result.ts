@@ -1,11 +1,11 @@
 /** An experiment's result as plain data, and the words that open and close its report. */
 import { z } from 'zod';
-import { markup, markupHtml } from './markup.js';
 import type { Figures } from '../evaluation/table.js';
 import type { Provenance } from '../io/provenance.js';
-import type { Chart } from './charts/spec.js';
-import type { Table } from './table.js';
 import { plural } from '../text/english.js';
+import type { Chart } from './charts/spec.js';
+import { markup, markupHtml } from './markup.js';
+import type { Table } from './table.js';
 
 /** A prediction made before anything was computed, and the figure that decides it. */
 export interface Prediction {

@@ -1,8 +1,8 @@
 /** Renders a trajectory's segments as coloured blocks, with the retrieved passages. */
 import { shownTexts, UNRELATED_PASSAGES, type SearchResult } from '../rollout/trajectory.js';
-import { parsePieces, splitQueries, type Piece, parseInformation } from '../text/tags.js';
-import { inferSeparator, type TextSegment } from '../text/response.js';
 import { decimalText, plural } from '../text/english.js';
+import { inferSeparator, type TextSegment } from '../text/response.js';
+import { parsePieces, splitQueries, type Piece, parseInformation } from '../text/tags.js';
 import { markup, type Markup } from './markup.js';
 
 /** A titled part of the transcript; the title repeats what the colour means. */

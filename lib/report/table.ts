@@ -1,8 +1,8 @@
 /** Tables, declared by the fields of rows and columns and the format of cells. */
 import { sort } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
-import type { TableCells } from './table-formats.js';
 import { listColumns, toRows, type Row, type Rows } from './frame.js';
+import type { TableCells } from './table-formats.js';
 import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
 import { metricDecimals, fieldTitle, isShare, valueTitle, distinctValues } from './titles.js';
 

@@ -1,14 +1,14 @@
 import { rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
+import { createBreather, interruptSignal } from '../interrupt.js';
 import { partialPath, writeFileSafely } from '../io/files.js';
 import { loadOptional } from '../io/optional.js';
 import { shortPath } from '../io/paths.js';
-import { createBreather, interruptSignal } from '../interrupt.js';
 import { startProgress } from '../io/progress.js';
+import { contentHash } from '../io/provenance.js';
 import { readManifest, requireSame, sourceSchema, type VectorSource } from './dense.js';
 import { commonDimensions, normalise, requireDimensions, type VectorIndex } from './exact.js';
 import { requireInteger } from './retriever.js';
-import { contentHash } from '../io/provenance.js';
 
 export interface HnswOptions {
   /** Links per node and layer. Default: 16. */

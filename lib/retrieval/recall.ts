@@ -1,8 +1,8 @@
 /** Measures whether retrieval finds the evidence for questions, and their answers. */
 import { mean, range } from 'd3-array';
-import { type Retriever, requireInteger } from './retriever.js';
 import type { Passage, Question } from '../data/question.js';
 import { paddedWords, statableAnswers } from '../text/answer-match.js';
+import { type Retriever, requireInteger } from './retriever.js';
 
 /** A query and the ids of the passages that answer it, at least one. */
 export interface QueryWithEvidence {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { describeFaults, boundedArray } from '../io/json.js';
-import { requestJson, splitCredentials } from '../io/http.js';
-import { requireInteger, type RetrievedPassage, type Retriever } from './retriever.js';
 import { splitContents } from '../data/question.js';
+import { requestJson, splitCredentials } from '../io/http.js';
+import { describeFaults, boundedArray } from '../io/json.js';
+import { requireInteger, type RetrievedPassage, type Retriever } from './retriever.js';
 
 /**
  * Search-R1's retrieval protocol: `POST /retrieve {"queries": [..], "topk": 3,

@@ -1,7 +1,7 @@
 /** The interface of retrievers, and what local ones share. */
-import { createBreather } from '../interrupt.js';
 import { bisector } from 'd3-array';
 import type { Passage } from '../data/question.js';
+import { createBreather } from '../interrupt.js';
 
 /** A passage and its score, which is not comparable between retrievers. */
 export interface RetrievedPassage {

@@ -5,6 +5,7 @@ import { readPassages, type Passage } from '../data/flashrag.js';
 import { ENCODER, shortPath } from '../io/paths.js';
 import { configHash } from '../io/provenance.js';
 import { createRegistry, nameSchema } from '../registry.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from './analyzers.js';
 import type { FileEncoder } from './bert.js';
 import { defaultBm25Folder, hasBm25Index, openBm25Files, type Bm25Corpus } from './bm25-files.js';
 import { createBm25Retriever } from './bm25.js';
@@ -21,7 +22,6 @@ import { buildHnswIndex, loadHnswIndex } from './hnsw.js';
 import { createMilvusRetriever, isMilvusAddress } from './milvus.js';
 import { createRemoteRetriever } from './remote.js';
 import type { Retriever } from './retriever.js';
-import { ANALYZERS, DEFAULT_ANALYZER } from './analyzers.js';
 
 export const DEFAULT_RETRIEVER = 'bm25';
 export const TITLE_WEIGHT = 5;

@@ -1,7 +1,7 @@
 import type { QuestionType } from '../data/question.js';
 import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
-import { formatFault } from '../text/response.js';
 import { exactMatch, tokenF1 } from '../text/answer-match.js';
+import { formatFault } from '../text/response.js';
 import { isDecomposed } from './parallelsearch.js';
 import type { ScoringRules } from './presets.js';
 import { scoreRollout, scoringInputFromSegments } from './reward.js';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Question } from '../data/question.js';
-import { nameSchema } from '../registry.js';
-import { PROMPT_FORMS, PROMPTS, type PromptForm } from '../text/prompts.js';
-import { INFORMATION_FORMS, QUERY_SEPARATOR } from '../text/tags.js';
 import type { ChatPolicy } from '../policy/chat-policy.js';
 import type { Policy, SamplingOptions } from '../policy/policy.js';
+import { nameSchema } from '../registry.js';
 import type { SearchCache, SearchOutcome } from '../retrieval/search.js';
+import { PROMPT_FORMS, PROMPTS, type PromptForm } from '../text/prompts.js';
+import { INFORMATION_FORMS, QUERY_SEPARATOR } from '../text/tags.js';
 import type { SearchTurn, Segment } from './trajectory.js';
 
 const count = z.int().min(1);

@@ -3,6 +3,7 @@
  * tool calls of one assistant message, or a search in the paper's tags.
  */
 import { z } from 'zod';
+import { isLabelled } from '../text/labelled-information.js';
 import {
   formatTagMessage,
   formatToolMessage,
@@ -10,7 +11,6 @@ import {
   type ToolCall,
 } from '../text/messages.js';
 import type { TextSegment } from '../text/response.js';
-import { isLabelled } from '../text/labelled-information.js';
 import { nextAction, oneLine } from '../text/tags.js';
 
 /** Plain text or content parts; only text parts are kept. */

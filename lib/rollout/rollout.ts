@@ -16,9 +16,9 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { isTimedOutSearch, searchAll, type SearchOutcome } from '../retrieval/search.js';
 import { finalAnswer } from '../text/response.js';
 import { nextAction, QUERY_SEPARATOR } from '../text/tags.js';
-import { createDialogue, type Dialogue, type Row } from './policy-exchange.js';
 import { fitResults } from './fit-results.js';
 import { transcriptSeparator, type RolloutOptions, type SimulatedQuery } from './options.js';
+import { createDialogue, type Dialogue, type Row } from './policy-exchange.js';
 import type { Segment, Trajectory } from './trajectory.js';
 
 type RunOptions = RolloutOptions & { randoms: readonly Random[] };

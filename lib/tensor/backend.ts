@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { installCommand, loadOptional, optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
-import { setNativeGraphs } from './graph.js';
 import { BACKEND_NAMES, TRIED_BACKENDS, type BackendName } from './backend-names.js';
+import { setNativeGraphs } from './graph.js';
 
 // Registers gradients, which tfjs-core only has in files that Node cannot load; the build
 // bundles them.

@@ -3,8 +3,8 @@ import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
 import { readAt, readJson } from '../io/files.js';
+import { describeFaults } from '../io/json.js';
 import { shortPath } from '../io/paths.js';
 import { openSafetensors, parseSafetensors, type NamedArray, type Tensors } from './safetensors.js';
 

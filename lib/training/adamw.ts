@@ -1,11 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { NamedArray } from '../tensor/safetensors.js';
 import {
   disposeWeights,
   fromNamedArrays,
   toNamedArrays,
   type Weights,
 } from '../policy/model/weights.js';
+import type { NamedArray } from '../tensor/safetensors.js';
 
 const DEFAULTS = {
   beta1: 0.9,

@@ -1,9 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { isLarge } from '../policy/model/families.js';
-import { LocalPolicy } from '../policy/local-policy.js';
-import { createAdapter, disposeMerged, mergeAdapter, withAdapter } from '../policy/model/lora.js';
 import type { LoraOptions } from '../policy/folders/peft.js';
+import { LocalPolicy } from '../policy/local-policy.js';
+import { isLarge } from '../policy/model/families.js';
+import { createAdapter, disposeMerged, mergeAdapter, withAdapter } from '../policy/model/lora.js';
 import type { Model } from '../policy/model/model.js';
+import type { PrefixTree } from '../policy/model/prefix-tree.js';
 import { rotaryTable, type FrozenLayerStore } from '../policy/model/transformer.js';
 import {
   disposeWeights,
@@ -29,7 +30,6 @@ import {
   type PassOptions,
   type Sequence,
 } from './sequences.js';
-import type { PrefixTree } from '../policy/model/prefix-tree.js';
 
 interface AdapterOptions {
   name: string;

@@ -7,13 +7,13 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { descending } from 'd3-array';
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
 import { flush, oldPath, readJson, replaceFolder, writeLines, readLines } from '../io/files.js';
+import { describeFaults } from '../io/json.js';
 import { shortPath } from '../io/paths.js';
-import { parseSafetensors, encodeSafetensors, type NamedArray } from '../tensor/safetensors.js';
-import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/model/weights.js';
-import type { AdamW } from './adamw.js';
 import { sha256 } from '../io/provenance.js';
+import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/model/weights.js';
+import { parseSafetensors, encodeSafetensors, type NamedArray } from '../tensor/safetensors.js';
+import type { AdamW } from './adamw.js';
 
 const step = z.int().min(0);
 const runStateSchema = z.strictObject({

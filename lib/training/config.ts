@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
 import { nameSchema } from '../registry.js';
-import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
+import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
 import type { RewardConstants } from '../rewards/parallelsearch.js';
 import { rewardsSchema } from '../rewards/presets.js';
 import { rolloutSchema } from '../rollout/options.js';

@@ -13,8 +13,8 @@ import {
 } from '../data/question.js';
 import type { Generation, Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
-import { formatList } from '../text/english.js';
 import { normalizeAnswer } from '../text/answer-match.js';
+import { formatList } from '../text/english.js';
 import { sentenceAbout } from '../text/sentences.js';
 import {
   oneLine,

@@ -1,13 +1,13 @@
 /** Metrics of a step's rollouts, with TRL's names where it has them. */
 import { max, quantile } from 'd3-array';
 import type { Question } from '../data/question.js';
+import { isDecomposed } from '../rewards/parallelsearch.js';
+import { criticalSteps, evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js';
 import type { RolloutStats } from '../rollout/rollout.js';
 import type { Trajectory, With } from '../rollout/trajectory.js';
 import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { isZeroVariance } from './advantages.js';
-import { criticalSteps, evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js';
-import { isDecomposed } from '../rewards/parallelsearch.js';
 import { isCorrect, isTimedOut, splitIntoGroups } from './rollout-groups.js';
 
 type Scored = With<'rewards' | 'advantage'>;

@@ -4,6 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { readJson } from '../io/files.js';
 import { CHECKPOINTS, packagePath, shortPath } from '../io/paths.js';
+import { readTokenizerConfig } from '../io/tokenizer-config.js';
+import { readBaseModel } from '../policy/folders/adapter-base.js';
 import {
   moreWeights,
   readPeftConfig,
@@ -11,10 +13,8 @@ import {
   requireFolders,
   TRAIN_CONFIG_FILE,
 } from '../policy/folders/folder-settings.js';
-import { readTokenizerConfig } from '../io/tokenizer-config.js';
-import type { Policy } from '../policy/policy.js';
 import { howToMake, TRAINED_MODELS } from '../policy/folders/trained-models.js';
-import { readBaseModel } from '../policy/folders/adapter-base.js';
+import type { Policy } from '../policy/policy.js';
 import { chatTemplate } from '../text/chat-template.js';
 import {
   mergeOverrides,

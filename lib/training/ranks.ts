@@ -7,12 +7,12 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Channel } from '../io/processes.js';
-import { isLarge, type ModelConfig } from '../policy/model/families.js';
-import { isCurrent as isNative } from '../tensor/native.js';
-import type { PrefixCache } from '../policy/model/kv-cache.js';
 import { LocalPolicy } from '../policy/local-policy.js';
+import { isLarge, type ModelConfig } from '../policy/model/families.js';
+import type { PrefixCache } from '../policy/model/kv-cache.js';
 import type { Generation, Policy, SamplingOptions } from '../policy/policy.js';
 import { createRandom, type Random } from '../random.js';
+import { isCurrent as isNative } from '../tensor/native.js';
 
 /** Work that ranks share. */
 interface SharedWork<Item, Result, Message> {

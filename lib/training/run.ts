@@ -5,16 +5,6 @@
 import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { withFolderLock } from '../io/folder-lock.js';
-import { identifyModel, writeBaseModel, type BaseModel } from '../policy/folders/adapter-base.js';
-import { arraysFromAdapter } from '../policy/model/lora.js';
-import {
-  METRICS_FILE,
-  RUN_FILE,
-  TRAIN_CONFIG_FILE,
-  TRAJECTORIES_FILE,
-} from '../policy/folders/folder-settings.js';
-import { peftConfig } from '../policy/folders/peft.js';
 import {
   partialPath,
   removePartial,
@@ -22,19 +12,29 @@ import {
   writeFileSafely,
   writeJson,
 } from '../io/files.js';
+import { withFolderLock } from '../io/folder-lock.js';
 import { readLog } from '../io/logs.js';
 import { shortPath } from '../io/paths.js';
+import { configHash, provenanceHere, type Provenance } from '../io/provenance.js';
+import { identifyModel, writeBaseModel, type BaseModel } from '../policy/folders/adapter-base.js';
+import {
+  METRICS_FILE,
+  RUN_FILE,
+  TRAIN_CONFIG_FILE,
+  TRAJECTORIES_FILE,
+} from '../policy/folders/folder-settings.js';
+import { peftConfig } from '../policy/folders/peft.js';
+import { arraysFromAdapter } from '../policy/model/lora.js';
 import type { Weights } from '../policy/model/weights.js';
-import { encodeSafetensors } from '../tensor/safetensors.js';
 import { formatTrajectory } from '../rollout/trajectory.js';
-import { withSettings, type TrainConfig } from './config.js';
+import { encodeSafetensors } from '../tensor/safetensors.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
+import { withSettings, type TrainConfig } from './config.js';
 import { checkGuards, mostSevere, type Alarm } from './guards.js';
 import { strictMean, trendMetrics, type Metrics } from './metrics.js';
-import type { Trainer, TrainingTask } from './trainer.js';
 import { ALONE, type Ranks } from './ranks.js';
+import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
-import { configHash, provenanceHere, type Provenance } from '../io/provenance.js';
 
 /** Files with one line per step. */
 const RECORDS = [METRICS_FILE, TRAJECTORIES_FILE];

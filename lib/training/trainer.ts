@@ -2,8 +2,8 @@
 import type { Question } from '../data/question.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { Model } from '../policy/model/model.js';
-import type { Policy } from '../policy/policy.js';
 import type { Weights } from '../policy/model/weights.js';
+import type { Policy } from '../policy/policy.js';
 import { createRandom, type Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { createSearchCache } from '../retrieval/search.js';
@@ -12,8 +12,8 @@ import { checkRewards, type Reward } from '../rewards/reward.js';
 import type { RolloutConfig, RolloutOptions } from '../rollout/options.js';
 import type { RolloutStats } from '../rollout/rollout.js';
 import type { Trajectory, With } from '../rollout/trajectory.js';
-import { TrainedAdapter } from './adapter.js';
 import { scheduledRate } from './adamw.js';
+import { TrainedAdapter } from './adapter.js';
 import { trainerSettings, type TrainConfig, type TrainerSettings } from './config.js';
 import {
   strictMean,

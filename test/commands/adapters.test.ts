@@ -5,8 +5,8 @@ import { adaptersCommand } from '../../lib/commands/adapters.js';
 import { READER, REAL_MODEL } from '../../lib/policy/folders/trained-models.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
-import { tinyTraining } from '../training/tiny.js';
 import { writeTinyAdapter, writeTinyModel } from '../training/tiny-adapter.js';
+import { tinyTraining } from '../training/tiny.js';
 import { captured } from './tiny-world.js';
 
 const root = temporaryFolder();

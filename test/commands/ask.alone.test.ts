@@ -2,9 +2,9 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { afterEach, expect, it, vi } from 'vitest';
 import { askCommand, runAsk } from '../../lib/commands/ask.js';
-import { UNRELATED_PASSAGES } from '../../lib/rollout/trajectory.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
+import { UNRELATED_PASSAGES } from '../../lib/rollout/trajectory.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
 import { PASSAGES } from '../training/tiny.js';
 import { captured } from './tiny-world.js';

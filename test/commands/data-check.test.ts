@@ -2,14 +2,14 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatPassages, formatQuestions, parseQuestions } from '../../lib/data/flashrag.js';
+import { questionType } from '../../lib/data/question.js';
 import { packagePath, SMALL_WORLD } from '../../lib/io/paths.js';
 import { subQuestion } from '../data/questions.js';
 import { temporaryFolder } from '../folder.js';
 import { slow } from '../full.js';
-import { isBuilt, runCommand } from './command-line.js';
 import { PASSAGES } from '../training/tiny.js';
+import { isBuilt, runCommand } from './command-line.js';
 import { linesOf, writeOwnData } from './tiny-world.js';
-import { questionType } from '../../lib/data/question.js';
 
 const root = temporaryFolder();
 const check = (folder: string, ...options: string[]): ReturnType<typeof runCommand> =>

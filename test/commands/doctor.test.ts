@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Finding } from '../../lib/commands/doctor-backends.js';
 import { runDoctor } from '../../lib/commands/doctor.js';
 import type { Part } from '../../lib/commands/doctor.js';
-import type { Finding } from '../../lib/commands/doctor-backends.js';
 import { captured } from './tiny-world.js';
 
 const part = (title: string, required: boolean, check: () => Finding): Part => ({

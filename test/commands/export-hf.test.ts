@@ -7,10 +7,9 @@ import { runTrain } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
 import { identifyModel, readBaseModel } from '../../lib/policy/folders/adapter-base.js';
 import { loadLocalPolicy } from '../../lib/policy/folders/model-folder.js';
-import { readTrainConfig } from '../../lib/training/models.js';
-
 import { createRandom } from '../../lib/random.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
+import { readTrainConfig } from '../../lib/training/models.js';
 import { temporaryFolder } from '../folder.js';
 import { captured, writeTinyWorld } from './tiny-world.js';
 

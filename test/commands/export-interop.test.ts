@@ -5,13 +5,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CHECKPOINTS } from '../../lib/io/paths.js';
-import { readRows } from '../../lib/interop/rows.js';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
-import { PATIENCE_MS, python, runPython } from '../interop/python.js';
-import { MODEL } from '../interop/exports.js';
+import { readRows } from '../../lib/interop/rows.js';
+import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
 import { isFull } from '../full.js';
+import { MODEL } from '../interop/exports.js';
+import { PATIENCE_MS, python, runPython } from '../interop/python.js';
 import { PASSAGES, QUESTIONS } from '../training/tiny.js';
 import { isBuilt, refusal, runCommand, words } from './command-line.js';
 import { linesOf, writeOwnData } from './tiny-world.js';

@@ -4,14 +4,14 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { askCommand } from '../../lib/commands/ask.js';
 import { openRetriever, policyFolders, setUp } from '../../lib/commands/common/setup.js';
+import { runEvaluate } from '../../lib/commands/evaluate.js';
+import { playgroundCommand } from '../../lib/commands/playground.js';
 import { runSweep } from '../../lib/commands/sweep.js';
 import { runTrain } from '../../lib/commands/train.js';
-import { playgroundCommand } from '../../lib/commands/playground.js';
-import { runEvaluate } from '../../lib/commands/evaluate.js';
-import { askCommand } from '../../lib/commands/ask.js';
-import { listFolders } from '../../lib/policy/folders/folder-settings.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
+import { listFolders } from '../../lib/policy/folders/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand, words } from './command-line.js';
 import { captured, writeOwnData } from './tiny-world.js';

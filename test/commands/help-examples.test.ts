@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { packagePath } from '../../lib/io/paths.js';
 import { EXAMPLES, createProgram } from '../../lib/commands/program.js';
+import { packagePath } from '../../lib/io/paths.js';
 import { runCommand } from './command-line.js';
 
 const program = await createProgram();

@@ -8,8 +8,8 @@ import { readJson } from '../../lib/io/files.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { codeCells, readNotebook } from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
-import { isBuilt, refusal, runCommand } from './command-line.js';
 import { isFull } from '../full.js';
+import { isBuilt, refusal, runCommand } from './command-line.js';
 import { linesOf } from './tiny-world.js';
 
 /** For a busy machine; an idle one needs half a minute. */

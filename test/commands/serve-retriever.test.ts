@@ -1,7 +1,7 @@
 import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { formatPassages } from '../../lib/data/flashrag-text.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';

@@ -2,13 +2,13 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
-import { modelNames } from '../../lib/training/models.js';
 import { readJson } from '../../lib/io/files.js';
 import { readPeftConfig } from '../../lib/policy/folders/folder-settings.js';
+import { modelNames } from '../../lib/training/models.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from '../training/tiny.js';
-import { linesOf, outputs, writeTinyWorld } from './tiny-world.js';
 import { words } from './command-line.js';
+import { linesOf, outputs, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
 const printed = outputs();

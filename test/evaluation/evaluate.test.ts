@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
 import { measure } from '../../lib/evaluation/result.js';
-import { resolveRollout } from '../../lib/training/methods.js';
-import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
 import type { Policy } from '../../lib/policy/policy.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
 import { formatInformation } from '../../lib/text/tags.js';
+import { resolveRollout } from '../../lib/training/methods.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
 import { COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 

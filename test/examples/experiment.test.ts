@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { plainQuestions, plainQuestionsTable } from '../../examples/experiment.js';
-import { runJobs } from '../../lib/experiments/running/jobs.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
+import { runJobs } from '../../lib/experiments/running/jobs.js';
 import type { JobWorker } from '../../lib/experiments/running/jobs.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import type { BackendReport } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
 import { PASSAGES, QUESTIONS } from '../training/tiny.js';
-import type { BackendReport } from '../../lib/tensor/backend.js';
 
 const folder = temporaryFolder();
 

@@ -4,11 +4,11 @@ import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import '../../examples/model-family.js';
 import { loadModel, loadLocalPolicy, saveModel, createRandom } from '../../lib/index.js';
-import { arraysFromAdapter, createAdapter } from '../../lib/policy/model/lora.js';
 import { peftConfig } from '../../lib/policy/folders/peft.js';
 import { parseModelConfig } from '../../lib/policy/model/families.js';
-import { parseSafetensors } from '../../lib/tensor/safetensors.js';
+import { arraysFromAdapter, createAdapter } from '../../lib/policy/model/lora.js';
 import { useBackend } from '../../lib/tensor/backend.js';
+import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { temporaryFolder } from '../folder.js';
 import { CONFIG, tinyModel } from '../training/tiny.js';
 

@@ -1,9 +1,9 @@
-import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import '../../examples/policy.js';
-import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { setUp } from '../../lib/commands/common/setup.js';
+import { runEvaluate } from '../../lib/commands/evaluate.js';
 import {
   createRandom,
   loadModel,

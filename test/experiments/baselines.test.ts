@@ -15,13 +15,13 @@ import {
   trainingNoise,
   trainingSpread,
 } from '../../lib/experiments/baselines/spread.js';
-import { judgeClaims } from '../../tools/reports/claims.js';
 import { planTraining } from '../../lib/experiments/running/train-runs.js';
-import { runName, weightFolders } from '../../lib/training/policy-runs.js';
-import { BASELINES, METHODS } from '../../lib/training/methods.js';
+import { listFolders } from '../../lib/policy/folders/folder-settings.js';
 import { tradeOffChart } from '../../lib/report/charts/trade-off.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
-import { listFolders } from '../../lib/policy/folders/folder-settings.js';
+import { BASELINES, METHODS } from '../../lib/training/methods.js';
+import { runName, weightFolders } from '../../lib/training/policy-runs.js';
+import { judgeClaims } from '../../tools/reports/claims.js';
 import { temporaryFolder } from '../folder.js';
 import { emptyResult } from './made-up-results.js';
 import { result, syntheticResults } from './synthetic.js';

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
 import { matching } from '../../lib/evaluation/table.js';
+import { conditions, describeFinding } from '../../lib/experiments/conditions/experiment.js';
 import {
   answerWithinLimits,
   emWithin,
@@ -12,7 +13,6 @@ import {
   type LimitedAnswer,
   type Limit,
 } from '../../lib/experiments/conditions/limits.js';
-import { conditions, describeFinding } from '../../lib/experiments/conditions/experiment.js';
 import {
   judgeConditions,
   readPredictions,
@@ -28,8 +28,8 @@ import { useBackend } from '../../lib/tensor/backend.js';
 import { loadPolicy, rolloutForRun } from '../../lib/training/policy-runs.js';
 import { temporaryFolder } from '../folder.js';
 import { isFull } from '../full.js';
-import { result, writeSyntheticTiming } from './synthetic.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';
+import { result, writeSyntheticTiming } from './synthetic.js';
 
 const answer = (fields: Partial<LimitedAnswer> = {}): LimitedAnswer => ({
   ...result(),

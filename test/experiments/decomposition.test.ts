@@ -1,5 +1,8 @@
 import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
+import type { Measure } from '../../lib/evaluation/metrics.js';
+import type { QuestionResult } from '../../lib/evaluation/result.js';
+import { summariseResults, type TidyRow } from '../../lib/evaluation/table.js';
 import {
   alwaysF1,
   countOmissions,
@@ -8,9 +11,6 @@ import {
   matchSubQuestions,
   parallelizingCurves,
 } from '../../lib/experiments/decomposition.js';
-import type { Measure } from '../../lib/evaluation/metrics.js';
-import type { QuestionResult } from '../../lib/evaluation/result.js';
-import { summariseResults, type TidyRow } from '../../lib/evaluation/table.js';
 import { COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 import { emptyResult } from './made-up-results.js';
 import { result } from './synthetic.js';

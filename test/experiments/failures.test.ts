@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { matching } from '../../lib/evaluation/table.js';
 import { labelAnswer } from '../../lib/evaluation/behaviour.js';
+import { matching } from '../../lib/evaluation/table.js';
 import { behaviourRates, pickCases } from '../../lib/experiments/failures.js';
 import { scoredLine } from '../../lib/experiments/trajectories.js';
 import type { Segment } from '../../lib/rollout/trajectory.js';

@@ -3,19 +3,19 @@
  * real graphs. Never shown as results.
  */
 import { graphDepth, graphQuestionType, type Question } from '../../lib/data/question.js';
-import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { matching } from '../../lib/evaluation/table.js';
-import { loadAnswers, stratifiedSample } from '../../lib/experiments/running/answers.js';
 import { baselines, baselinesTiming } from '../../lib/experiments/baselines/experiment.js';
 import { lambdaAblation } from '../../lib/experiments/lambda-ablation.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
-import { runName, type PolicyRun } from '../../lib/training/policy-runs.js';
+import { loadAnswers, stratifiedSample } from '../../lib/experiments/running/answers.js';
 import { timing } from '../../lib/experiments/timing.js';
-import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { createRandom, type Random } from '../../lib/random.js';
-import { SKILL, writeRecords, writeTimes } from './synthetic.js';
+import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { isDecomposed } from '../../lib/rewards/parallelsearch.js';
+import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
+import { runName, type PolicyRun } from '../../lib/training/policy-runs.js';
+import { SKILL, writeRecords, writeTimes } from './synthetic.js';
 
 /** How likely each method is to search in parallel where possible. */
 const AT_ONCE: Readonly<Record<string, number>> = {

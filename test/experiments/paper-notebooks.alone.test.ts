@@ -4,12 +4,13 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readResults } from '../../lib/pages/notebook/reports.js';
 import { ensureResult, loadResult } from '../../lib/experiments/results/result-file.js';
 import type { Parameters } from '../../lib/notebook/parameters.js';
+import { readResults } from '../../lib/pages/notebook/reports.js';
 import { chromiumPath } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';
 import { temporaryFolder } from '../folder.js';
+import { cases, isFull, slow } from '../full.js';
 import { exportNotebook } from './export-notebook.js';
 import { writeMadeUpAnswers } from './made-up-answers.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';
@@ -18,7 +19,6 @@ import { writeSyntheticLatency } from './synthetic-latency.js';
 import { writeSyntheticRealModel } from './synthetic-real-model.js';
 import { writeSyntheticTopK } from './synthetic-top-k.js';
 import { writeSyntheticTraining } from './synthetic-training.js';
-import { cases, isFull, slow } from '../full.js';
 
 const folder = temporaryFolder();
 // Set before anything reads it, here and in the kernel: the language model's made-up

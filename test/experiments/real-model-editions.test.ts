@@ -3,8 +3,6 @@ import { mean, rollup } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import type { Interval } from '../../lib/evaluation/bootstrap.js';
 import { matching, type Fields } from '../../lib/evaluation/table.js';
-import { realModel } from '../../lib/experiments/real-model/experiment.js';
-import { realModelFacts, type FactsRun } from '../../lib/experiments/real-model/facts.js';
 import {
   answeringRun,
   freshRollout,
@@ -14,12 +12,14 @@ import {
   realModelOthers,
   type FreshRun,
 } from '../../lib/experiments/real-model/answering.js';
+import { realModel } from '../../lib/experiments/real-model/experiment.js';
+import { realModelFacts, type FactsRun } from '../../lib/experiments/real-model/facts.js';
+import { percent } from '../../lib/experiments/results/summary.js';
 import type { Answers } from '../../lib/experiments/running/answers.js';
 import { requireResults } from '../../lib/experiments/running/records.js';
-import { percent } from '../../lib/experiments/results/summary.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { figureText } from '../../lib/report/text.js';
 import { TRAINED_MODELS } from '../../lib/policy/folders/trained-models.js';
+import { figureText } from '../../lib/report/text.js';
 import { readTrainConfig } from '../../lib/training/models.js';
 import { temporaryFolder } from '../folder.js';
 

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mean } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { graphQuestionType } from '../../lib/data/question.js';
 import { repeatedQueries } from '../../lib/evaluation/metrics.js';
 import { matching } from '../../lib/evaluation/table.js';
 import { withoutTexts } from '../../lib/experiments/real-model/answering.js';
@@ -25,7 +26,6 @@ import {
 import { toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { result, syntheticCurves, syntheticResults } from './synthetic.js';
-import { graphQuestionType } from '../../lib/data/question.js';
 
 const root = temporaryFolder();
 const benchmarks = join(root, 'benchmarks');

@@ -1,11 +1,11 @@
 /** Made-up answers under limits. */
 import { matching } from '../../lib/evaluation/table.js';
+import { conditions } from '../../lib/experiments/conditions/experiment.js';
 import { FORCED_AFTER } from '../../lib/experiments/conditions/limits.js';
 import type { LimitedAnswer } from '../../lib/experiments/conditions/limits.js';
-import { conditions } from '../../lib/experiments/conditions/experiment.js';
+import type { Recorded } from '../../lib/experiments/running/records.js';
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
-import type { Recorded } from '../../lib/experiments/running/records.js';
 
 /** Every answer is right, one turn per search, and forced answers are wrong. */
 export async function writeSyntheticConditions(folder: string): Promise<void> {

@@ -8,8 +8,8 @@ import {
   realModelOthers,
   type FreshRun,
 } from '../../lib/experiments/real-model/answering.js';
-import { realModelFacts, type FactsRun } from '../../lib/experiments/real-model/facts.js';
 import { realModel, realModelTiming } from '../../lib/experiments/real-model/experiment.js';
+import { realModelFacts, type FactsRun } from '../../lib/experiments/real-model/facts.js';
 import {
   ADAPTERS,
   adapterPath,

@@ -6,10 +6,10 @@ import { matching } from '../../lib/evaluation/table.js';
 import type { Experiment } from '../../lib/experiments/experiment.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
 import { timing } from '../../lib/experiments/timing.js';
-import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { recordStore } from '../../lib/io/records.js';
-import type { CurvePoint } from '../../lib/report/charts/curves.js';
 import { createRandom } from '../../lib/random.js';
+import type { CurvePoint } from '../../lib/report/charts/curves.js';
+import type { PolicyRun } from '../../lib/training/policy-runs.js';
 
 type Template = Pick<QuestionResult, 'benchmark' | 'subset' | 'type'> & {
   compared?: number[];

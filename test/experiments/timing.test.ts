@@ -1,12 +1,12 @@
 import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { matching, summariseResults } from '../../lib/evaluation/table.js';
-import { loadPolicy, rolloutForRun, type PolicyRun } from '../../lib/training/policy-runs.js';
 import { addTiming, generationTime, loadTiming } from '../../lib/experiments/timing.js';
 import { timeAnswers, timedQuestions, timing } from '../../lib/experiments/timing.js';
 import type { Contestant } from '../../lib/experiments/timing.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
+import { loadPolicy, rolloutForRun, type PolicyRun } from '../../lib/training/policy-runs.js';
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticTiming } from './synthetic.js';
 

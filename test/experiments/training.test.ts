@@ -1,22 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { isDrawn } from '../../lib/experiments/running/fresh-test.js';
-import { NEAR_MISSES } from '../../lib/experiments/training/near-misses.js';
 import {
   readPredictions,
   type ConditionPrediction,
 } from '../../lib/experiments/conditions/predictions.js';
+import { isDrawn } from '../../lib/experiments/running/fresh-test.js';
 import { keptSteps } from '../../lib/experiments/running/runs.js';
 import {
   describeFinding,
   training,
   type TestedCondition,
 } from '../../lib/experiments/training/experiment.js';
-import {
-  listStages,
-  listTestRuns,
-  loadTrainingTest,
-} from '../../lib/experiments/training/training-test.js';
+import { NEAR_MISSES } from '../../lib/experiments/training/near-misses.js';
 import {
   HABIT,
   HABIT_STEPS,
@@ -25,6 +20,11 @@ import {
   REWARDS,
   TRAINING_TESTS,
 } from '../../lib/experiments/training/tests.js';
+import {
+  listStages,
+  listTestRuns,
+  loadTrainingTest,
+} from '../../lib/experiments/training/training-test.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { trainerSettings } from '../../lib/training/config.js';
 import { trainConfigForRun } from '../../lib/training/policy-runs.js';

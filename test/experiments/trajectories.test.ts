@@ -2,19 +2,19 @@
 import { cross } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createPassages } from '../../lib/data/question.js';
+import { answerQuestions } from '../../lib/evaluation/evaluate.js';
 import { loadTrajectories, policyTitle, scoredLine } from '../../lib/experiments/trajectories.js';
 import { trajectories, TRAJECTORY_RUNS } from '../../lib/experiments/trajectories.js';
 import type { TrajectoryLine } from '../../lib/experiments/trajectories.js';
-import { answerQuestions } from '../../lib/evaluation/evaluate.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
+import { formatTrajectory } from '../../lib/rollout/trajectory.js';
 import { resolveRollout } from '../../lib/training/methods.js';
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { formatTrajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
-import { writeRecords } from './synthetic.js';
-import { scriptedPolicy } from '../rollout/scripted-policy.js';
 import { syntheticData, syntheticQuestion } from '../pages/viewer/synthetic.js';
-import { parseTrajectory } from '../../lib/rollout/recorded.js';
+import { scriptedPolicy } from '../rollout/scripted-policy.js';
+import { writeRecords } from './synthetic.js';
 
 const RUN: PolicyRun = { method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 };
 const retriever = createBm25Retriever(

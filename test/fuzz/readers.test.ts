@@ -8,12 +8,14 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, expect } from 'vitest';
+import { parsePassages, parseQuestions } from '../../lib/data/flashrag-text.js';
 import { PassageCollector } from '../../lib/data/formats/format.js';
 import { readBenchmark } from '../../lib/data/formats/read.js';
-import { parsePassages, parseQuestions } from '../../lib/data/flashrag-text.js';
+import { loadAnswerFiles } from '../../lib/experiments/results/result-file.js';
 import { importRollouts, type RecordedStep } from '../../lib/interop/import.js';
 import { readRows } from '../../lib/interop/rows.js';
-import { loadAnswerFiles } from '../../lib/experiments/results/result-file.js';
+import { readTrlRollouts } from '../../lib/interop/trl.js';
+import { readVerlRollouts } from '../../lib/interop/verl.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { writeParquet } from '../../lib/io/parquet.js';
 import { openJournal, recordStore } from '../../lib/io/records.js';
@@ -28,6 +30,7 @@ import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import {
   ambiguity,
   executedSearches,
@@ -55,9 +58,6 @@ import { syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js'
 import { COMPARISON, PASSAGES, QUESTIONS, TOKENIZER_JSON } from '../training/tiny.js';
 import { jsonBytes, nearlyBytes, nearlyJson, nearlyJsonLines, textBytes } from './inputs.js';
 import { parsed, tryReaders } from './reader.js';
-import { parseTrajectory } from '../../lib/rollout/recorded.js';
-import { readTrlRollouts } from '../../lib/interop/trl.js';
-import { readVerlRollouts } from '../../lib/interop/verl.js';
 
 const folder = temporaryFolder();
 const inFolder = (name: string): string => join(folder, name);

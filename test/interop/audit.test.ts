@@ -13,13 +13,13 @@ import {
 } from '../../lib/interop/audit.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
 import { writeParquet } from '../../lib/io/parquet.js';
-import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
 import { readTokenizerConfig } from '../../lib/io/tokenizer-config.js';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
+import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { createRandom } from '../../lib/random.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
 import { formatTrajectory } from '../../lib/rollout/trajectory.js';
-import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { conversationTemplate } from '../../lib/text/chat-template.js';
 import { isBuilt, runCommand } from '../commands/command-line.js';

@@ -2,12 +2,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { rewardConstants } from '../../lib/rewards/presets.js';
-import { serveLocally } from '../../lib/io/local-server.js';
-import { temporaryFolder } from '../folder.js';
-import { cases, isFull } from '../full.js';
-import { linesOf } from '../commands/tiny-world.js';
-import { PATIENCE_MS, python, runPython } from './python.js';
 import {
   exportedRollout,
   formatRewardTest,
@@ -15,6 +9,12 @@ import {
   writePython,
   type RewardCase,
 } from '../../lib/interop/export.js';
+import { serveLocally } from '../../lib/io/local-server.js';
+import { rewardConstants } from '../../lib/rewards/presets.js';
+import { linesOf } from '../commands/tiny-world.js';
+import { temporaryFolder } from '../folder.js';
+import { cases, isFull } from '../full.js';
+import { PATIENCE_MS, python, runPython } from './python.js';
 
 const root = temporaryFolder();
 const rollouts =

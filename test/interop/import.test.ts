@@ -3,15 +3,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { importRollouts, type ImportOptions } from '../../lib/interop/import.js';
+import { readTrlRollouts } from '../../lib/interop/trl.js';
+import { readVerlRollouts } from '../../lib/interop/verl.js';
 import { writeParquet } from '../../lib/io/parquet.js';
 import { readSteps } from '../../lib/pages/run/folder.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { folderForEach } from '../folder.js';
 import { COMPARISON, SINGLE } from '../training/tiny.js';
-import { parseTrajectory } from '../../lib/rollout/recorded.js';
-import { readTrlRollouts } from '../../lib/interop/trl.js';
-import { readVerlRollouts } from '../../lib/interop/verl.js';
 
 const inFolder = folderForEach();
 const SEARCH = '<think> both </think>\n<search> Ada Stone ## Bo Reed ## Cy Hill </search>';

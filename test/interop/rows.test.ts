@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readRows, writeRows, promptQuestion } from '../../lib/interop/rows.js';
-import { packagePath } from '../../lib/io/paths.js';
 import { readParquet, writeParquet } from '../../lib/io/parquet.js';
+import { packagePath } from '../../lib/io/paths.js';
 import { folderForEach } from '../folder.js';
 import { COMPARISON, QUESTIONS } from '../training/tiny.js';
 

@@ -5,8 +5,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { findCheckpoint, importRollouts, type RecordedRollout } from '../../lib/interop/import.js';
+import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { auditRow } from '../../lib/interop/audit.js';
+import { findCheckpoint, importRollouts, type RecordedRollout } from '../../lib/interop/import.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
 import { writeTrl, readTrlRollouts, trlRolloutFiles } from '../../lib/interop/trl.js';
 import { readParquet } from '../../lib/io/parquet.js';
@@ -15,7 +16,6 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
 import { scoreRollout, scoringInputFromSegments } from '../../lib/rewards/reward.js';
-import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
 import { splitIntoGroups } from '../../lib/training/rollout-groups.js';
 import { grpoVariant } from '../../lib/training/variants.js';

@@ -13,11 +13,11 @@ import {
   splitCredentials,
   type JsonRequest,
 } from '../../lib/io/http.js';
+import { serveLocally, type LocalServer, type ServedRequest } from '../../lib/io/local-server.js';
 import { findProgram } from '../../lib/io/paths.js';
 import { words } from '../commands/command-line.js';
 import { temporaryFolder } from '../folder.js';
 import { closing } from '../servers.js';
-import { serveLocally, type LocalServer, type ServedRequest } from '../../lib/io/local-server.js';
 
 const folder = temporaryFolder();
 const REQUEST: JsonRequest = {

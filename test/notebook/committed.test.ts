@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { format, type FormatConfig } from 'oxfmt';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { shownResult } from '../../lib/pages/notebook/reports.js';
-import { findStaleOutputs, MAX_STORED_BYTES } from '../../lib/notebook/stored-outputs.js';
 import { codeCells, joinLines, readNotebook, splitLines } from '../../lib/notebook/nbformat.js';
 import type { Notebook } from '../../lib/notebook/nbformat.js';
+import { findStaleOutputs, MAX_STORED_BYTES } from '../../lib/notebook/stored-outputs.js';
+import { shownResult } from '../../lib/pages/notebook/reports.js';
 
 const MAX_LINES = 20;
 const isBuilt = existsSync(fileURLToPath(new URL('../../dist/index.d.ts', import.meta.url)));

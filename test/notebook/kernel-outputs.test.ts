@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { CellOutput } from '../../lib/notebook/nbformat.js';
 import { createLiveLog, outputCollector } from '../../lib/notebook/kernel-outputs.js';
 import type { KernelOutput } from '../../lib/notebook/kernel-process.js';
+import type { CellOutput } from '../../lib/notebook/nbformat.js';
 
 const message = (type: KernelOutput['type'], content: KernelOutput['content']): KernelOutput => {
   return { type, content };

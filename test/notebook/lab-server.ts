@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { labArguments } from '../../lib/commands/lab.js';
-import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
+import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { freePort } from '../servers.js';
 
 /** An idle machine needs a few seconds. */

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { isLarge } from '../../lib/policy/model/families.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
+import { isLarge } from '../../lib/policy/model/families.js';
 import { rotaryTable } from '../../lib/policy/model/transformer.js';
 import { randomWeights } from '../../lib/policy/model/weights.js';
 import type { SampledToken, SamplingOptions } from '../../lib/policy/policy.js';

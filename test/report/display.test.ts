@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { createTranscript } from '../../lib/report/display.js';
+import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
 
 describe('createTranscript', () => {

@@ -2,8 +2,8 @@
 import { summariseResults } from '../../lib/evaluation/table.js';
 import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
 import { bandChart, intervalChart } from '../../lib/report/charts/chart.js';
-import { type Chart } from '../../lib/report/charts/spec.js';
 import { trainingRows } from '../../lib/report/charts/curves.js';
+import { type Chart } from '../../lib/report/charts/spec.js';
 import {
   mimeBundle,
   finding,

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createFrame, writeChart } from '../../lib/report/index.js';
-import { mimeBundle } from '../../lib/report/display.js';
 import { MIME } from '../../lib/notebook/nbformat.js';
+import { mimeBundle } from '../../lib/report/display.js';
+import { createFrame, writeChart } from '../../lib/report/index.js';
 import { temporaryFolder } from '../folder.js';
 
 /** Without axis titles and units, which charts of reports must have. */

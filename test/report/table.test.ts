@@ -1,13 +1,13 @@
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
 import { DataFrame } from 'danfojs-node';
-import { markupHtml } from '../../lib/report/markup.js';
-import { tableMarkup } from '../../lib/report/table-formats.js';
+import { describe, expect, it } from 'vitest';
 import { mimeBundle } from '../../lib/report/display.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
+import { markupHtml } from '../../lib/report/markup.js';
+import { tableMarkup } from '../../lib/report/table-formats.js';
 import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';
-import { where } from './fixtures.js';
 import { intervalText, pointsText } from '../../lib/report/text.js';
+import { where } from './fixtures.js';
 
 const row = (method: string, model: string, value: number, paper: number | null = null) => {
   const interval = { value, low: value - 0.1, high: value + 0.1 };

@@ -7,8 +7,8 @@ import { loadDataSet } from '../../lib/data/flashrag.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { ANALYZERS } from '../../lib/retrieval/analyzers.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { FILMS, makePassages } from './passages.js';
 import { isFull } from '../full.js';
+import { FILMS, makePassages } from './passages.js';
 
 describe('createBm25Retriever', () => {
   it('gives scores calculated by hand within 1e-6, counting repeated query words', () => {

@@ -7,8 +7,8 @@ import {
   encoderFromBytes,
   hashFeatures,
 } from '../../lib/retrieval/encoder.js';
-import { encoderToBytes, randomWeights } from '../../tools/encoder/hashed-weights.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
+import { encoderToBytes, randomWeights } from '../../tools/encoder/hashed-weights.js';
 import { FILMS } from './passages.js';
 
 const SMALL = { dimensions: 32, wordBuckets: 512, gramBuckets: 128 };

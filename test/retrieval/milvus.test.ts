@@ -10,7 +10,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
 import { createHashedEncoder } from '../../lib/retrieval/encoder.js';
-import { randomWeights } from '../../tools/encoder/hashed-weights.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
 import {
   buildMilvusCollection,
@@ -18,8 +17,9 @@ import {
   isMilvusAddress,
   type MilvusClient,
 } from '../../lib/retrieval/milvus.js';
-import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import { TopK } from '../../lib/retrieval/retriever.js';
+import { createRetriever } from '../../lib/retrieval/retrievers.js';
+import { randomWeights } from '../../tools/encoder/hashed-weights.js';
 import { engineFile } from '../engines.js';
 import { temporaryFolder } from '../folder.js';
 import { freePort } from '../servers.js';

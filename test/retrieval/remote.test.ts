@@ -1,7 +1,7 @@
-import { gzipSync } from 'node:zlib';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';

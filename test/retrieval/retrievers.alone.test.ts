@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { loadDataSet } from '../../lib/data/flashrag.js';
+import type { LocalServer } from '../../lib/io/local-server.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import {
   createRetriever,
   RETRIEVERS,
   retrieverNameSchema,
 } from '../../lib/retrieval/retrievers.js';
-import type { LocalServer } from '../../lib/io/local-server.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { FILMS } from './passages.js';
 

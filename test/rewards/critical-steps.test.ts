@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { drawRolloutCase } from '../../tools/export-cases/draw-cases.js';
 import { createRandom } from '../../lib/random.js';
 import { criticalSteps } from '../../lib/rewards/sub-questions.js';
 import { executedSearches, splitTranscript, type TextSegment } from '../../lib/text/response.js';
 import { INVALID_ACTION_NOTICE } from '../../lib/text/tags.js';
+import { drawRolloutCase } from '../../tools/export-cases/draw-cases.js';
 
 const countKind = (segments: readonly TextSegment[], kind: TextSegment['kind']): number =>
   segments.filter((segment) => segment.kind === kind).length;

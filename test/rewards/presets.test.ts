@@ -2,6 +2,7 @@ import { sum } from 'd3-array';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { QuestionType } from '../../lib/data/question.js';
+import { decomposition, isDecomposed, outcomeReward } from '../../lib/rewards/parallelsearch.js';
 import {
   REWARD_PRESET_NAMES,
   REWARD_PRESETS,
@@ -9,9 +10,8 @@ import {
   presetRewards,
 } from '../../lib/rewards/presets.js';
 import { scoreRollout, type ScoringInput } from '../../lib/rewards/reward.js';
-import { rolloutLike } from './rollouts.js';
-import { decomposition, isDecomposed, outcomeReward } from '../../lib/rewards/parallelsearch.js';
 import type { RewardComponents } from '../../lib/rollout/trajectory.js';
+import { rolloutLike } from './rollouts.js';
 
 /** Tolerance for sums of decimals. */
 const PLACES = 12;

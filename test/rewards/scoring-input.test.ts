@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { scoringInput, scoringInputFromTranscript } from '../../lib/rewards/reward.js';
 import type { Segment, SegmentKind } from '../../lib/rollout/trajectory.js';
 import { COMPARISON } from '../training/tiny.js';
-import { scoringInput, scoringInputFromTranscript } from '../../lib/rewards/reward.js';
 
 const segment = (kind: SegmentKind, text: string): Segment => ({ kind, text, tokenIds: [] });
 const segments = [

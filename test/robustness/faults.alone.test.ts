@@ -19,15 +19,15 @@ import { exportModel, saveModel } from '../../lib/policy/folders/model-folder.js
 import { disposeWeights } from '../../lib/policy/model/weights.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { embedCorpus } from '../../lib/retrieval/dense.js';
-import { runWarmUp } from '../../tools/warm-up/run-warm-up.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW } from '../../lib/training/adamw.js';
 import { resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
 import { BEST_ADAPTER, runTraining } from '../../lib/training/run.js';
+import { runWarmUp } from '../../tools/warm-up/run-warm-up.js';
 import { folderForEach } from '../folder.js';
+import { isFull } from '../full.js';
 import { smallModel, warmUpOf } from '../tools/warm-up/tiny-warm-up.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from '../training/tiny.js';
-import { isFull } from '../full.js';
 
 /**
  * `full`: no space from this write on. `broken`: this write fails. `torn`: half is

@@ -19,15 +19,15 @@ import { range } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { packagePath } from '../../lib/io/paths.js';
+import { notebookFigures } from '../../lib/pages/notebook/page.js';
 import { saveModel } from '../../lib/policy/folders/model-folder.js';
 import { createRandom } from '../../lib/random.js';
-import { notebookFigures } from '../../lib/pages/notebook/page.js';
 import { isBuilt, words } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
+import { isFull } from '../full.js';
 import { syntheticNotebook } from '../report/fixtures.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
-import { isFull } from '../full.js';
 
 /** Over all kinds of work. */
 const NUM_KILLS = 50;

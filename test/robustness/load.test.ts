@@ -26,9 +26,9 @@ import { createGrpoTrainer } from '../../lib/training/grpo.js';
 import { isBuilt, startCommand, words } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
+import { isFull } from '../full.js';
 import { echoRetriever } from '../retrieval/passages.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
-import { isFull } from '../full.js';
 
 const NUM_CLIENTS = 1000;
 const SECONDS = 60;

@@ -11,8 +11,8 @@ import { packagePath } from '../../lib/io/paths.js';
 import { isBuilt, runProcess } from '../commands/command-line.js';
 import { linesOf, writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
-import { tinyTraining } from '../training/tiny.js';
 import { isFull } from '../full.js';
+import { tinyTraining } from '../training/tiny.js';
 
 const root = temporaryFolder();
 const CLI = packagePath('dist', 'cli.js');

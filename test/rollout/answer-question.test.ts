@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { textPolicy } from '../../lib/policy/chat-policy.js';
-import { resolveRollout } from '../../lib/training/methods.js';
 import {
   answerQuestion,
   createTextStream,
   type AnswerEvent,
 } from '../../lib/rollout/answer-question.js';
-import { trainBpe } from '../../tools/warm-up/tokenizer.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { resolveRollout } from '../../lib/training/methods.js';
+import { trainBpe } from '../../tools/warm-up/tokenizer.js';
 import { echoRetriever } from '../retrieval/passages.js';
 import { scriptedPolicy } from './scripted-policy.js';
 

@@ -1,12 +1,12 @@
 /** Plays rollouts with a scripted policy. */
 import type { Question } from '../../lib/data/question.js';
-import { resolveRollout } from '../../lib/training/methods.js';
 import { createRandom } from '../../lib/random.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
 import { rollOut, type RolloutStats } from '../../lib/rollout/rollout.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { formatInformation } from '../../lib/text/tags.js';
+import { resolveRollout } from '../../lib/training/methods.js';
 import { makePassage } from '../retrieval/passages.js';
 import { scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
 

@@ -8,11 +8,11 @@ import {
   type ReplyOptions,
 } from '../../lib/policy/chat-policy.js';
 import type { Policy } from '../../lib/policy/policy.js';
-import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { createRandom } from '../../lib/random.js';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
-import { rollOut } from '../../lib/rollout/rollout.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
+import { rollOut } from '../../lib/rollout/rollout.js';
 import { formatTrajectory, tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
 import type { AssistantMessage, Message } from '../../lib/text/messages.js';
 import { formatFault } from '../../lib/text/response.js';

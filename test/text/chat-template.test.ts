@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import JINJA from '../fixtures/jinja.json' with { type: 'json' };
 import { readJson } from '../../lib/io/files.js';
 import {
   beginToken,
@@ -11,6 +10,7 @@ import {
   specialTokens,
 } from '../../lib/text/chat-template.js';
 import { createTokenizer, type FileTokenizer, type Tokenizer } from '../../lib/text/tokenizer.js';
+import JINJA from '../fixtures/jinja.json' with { type: 'json' };
 import { TOKENIZER_JSON } from '../training/tiny.js';
 
 interface Expected {

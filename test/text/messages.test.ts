@@ -8,8 +8,8 @@ import {
   searchTool,
   type AssistantMessage,
 } from '../../lib/text/messages.js';
-import { nextAction } from '../../lib/text/tags.js';
 import { formatFault } from '../../lib/text/response.js';
+import { nextAction } from '../../lib/text/tags.js';
 import { call, say } from '../policy/api/chat-stand-in.js';
 
 const readArguments = (json: string, name = 'search') =>

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
 import { findNames, unknownNamesWarning } from '../../lib/text/names.js';
 
 describe('findNames', () => {

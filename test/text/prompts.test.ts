@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseBlocks, splitQueries } from '../../lib/text/tags.js';
 import { buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
+import { parseBlocks, splitQueries } from '../../lib/text/tags.js';
 
 describe('buildPrompt', () => {
   it('writes the short forms', () => {

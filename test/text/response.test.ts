@@ -15,8 +15,8 @@ import {
   formatSearch,
   wrapResults,
 } from '../../lib/text/tags.js';
-import { ANSWER, INFORMATION, phrase, roughText, SEARCH, THINK } from './texts.js';
 import { cases } from '../full.js';
+import { ANSWER, INFORMATION, phrase, roughText, SEARCH, THINK } from './texts.js';
 
 const policy = (text: string): TextSegment => ({ kind: 'policy', text });
 const fromEnvironment = (text: string): TextSegment => ({ kind: 'information', text });

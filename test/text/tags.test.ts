@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isLabelled, parseLabelled } from '../../lib/text/labelled-information.js';
 import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
@@ -17,7 +18,6 @@ import {
   wrapResults,
   type PrintedResult,
 } from '../../lib/text/tags.js';
-import { isLabelled, parseLabelled } from '../../lib/text/labelled-information.js';
 import { ANSWER, phrase, roughText, SEARCH, THINK } from './texts.js';
 
 describe('parsePieces', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import REFERENCE from '../fixtures/reference-tokenizer.json' with { type: 'json' };
 import { createTokenizer } from '../../lib/text/tokenizer.js';
+import REFERENCE from '../fixtures/reference-tokenizer.json' with { type: 'json' };
 import { TOKENIZER, TOKENIZER_JSON } from '../training/tiny.js';
 
 const SPECIAL = ['<eos>', '<|im_end|>', '<|eot_id|>', '</s>', '[SEP]', '<unk>'];

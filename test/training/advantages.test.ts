@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { With } from '../../lib/rollout/trajectory.js';
 import {
   groupAdvantages,
   isZeroVariance,
@@ -6,7 +7,6 @@ import {
   turnAdvantages,
   withAdvantages,
 } from '../../lib/training/advantages.js';
-import type { With } from '../../lib/rollout/trajectory.js';
 import { readFixture } from '../fixtures/read.js';
 
 interface Fixture {

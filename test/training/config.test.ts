@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
 import { configHash } from '../../lib/io/provenance.js';
-import { resolveTrainConfig } from '../../lib/training/models.js';
 import {
   configDifferences,
   mergeOverrides,
@@ -13,6 +12,7 @@ import {
   type ConfigOverrides,
 } from '../../lib/training/config.js';
 import { trainedMethods } from '../../lib/training/methods.js';
+import { resolveTrainConfig } from '../../lib/training/models.js';
 
 const PRESET = trainingPreset('parallelsearch', 'instruct-1', 1);
 const parseWith = (overrides: ConfigOverrides) =>

@@ -5,12 +5,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { sha256 } from '../../lib/io/provenance.js';
 import { isBuilt, runProcess, words } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { slow } from '../full.js';
 import { tinyTraining } from './tiny.js';
-import { sha256 } from '../../lib/io/provenance.js';
 
 /** Hash of a training of two steps, on every tested version of Node. */
 const EXPECTED = '42be3fd5d01d29147c5fa47c326160e1b4798364194da77c5cffb511a29dc1ec';

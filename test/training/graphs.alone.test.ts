@@ -3,9 +3,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
 import type { TrainerName } from '../../lib/training/methods.js';
 import { createTrainer } from '../../lib/training/trainers.js';
+import { cases } from '../full.js';
 import { HAS_NATIVE } from '../tensor/has-backend.js';
 import { chattyModel, TASK, tinyTraining } from './tiny.js';
-import { cases } from '../full.js';
 
 /** Traced operations, and those without a known shape. */
 const ops = vi.hoisted(() => ({ traced: 0, unknown: [] as string[] }));

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { questionType } from '../../lib/data/question.js';
-import { disposeWeights } from '../../lib/policy/model/weights.js';
-import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js';
-import { TRAINER_NAMES } from '../../lib/training/methods.js';
 import type { Model } from '../../lib/policy/model/model.js';
-import { parseSafetensors } from '../../lib/tensor/safetensors.js';
+import { disposeWeights } from '../../lib/policy/model/weights.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
+import { parseSafetensors } from '../../lib/tensor/safetensors.js';
+import { decimalText } from '../../lib/text/english.js';
+import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js';
 import {
   checkGuards,
   mostSevere,
@@ -17,11 +17,11 @@ import {
   type Alarm,
   type GuardSettings,
 } from '../../lib/training/guards.js';
+import { TRAINER_NAMES } from '../../lib/training/methods.js';
 import { BEST_ADAPTER, runTraining, type TrainingRun } from '../../lib/training/run.js';
-import { decimalText } from '../../lib/text/english.js';
+import { linesOf as readLines } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { isFull, slow } from '../full.js';
-import { linesOf as readLines } from '../commands/tiny-world.js';
 import { chattyModel, LENGTH_REWARD, QUESTIONS, TASK, tinyModel, tinyTraining } from './tiny.js';
 
 /** How often the KL runs away at step 2: until the given number of rollbacks. */

@@ -15,8 +15,8 @@ import {
   type IMPORTANCE_SAMPLING_MODES,
 } from '../../lib/training/importance-sampling.js';
 import type { Metrics } from '../../lib/training/metrics.js';
-import { createTrainer } from '../../lib/training/trainers.js';
 import type { TrainingTask } from '../../lib/training/trainer.js';
+import { createTrainer } from '../../lib/training/trainers.js';
 import { readFixture } from '../fixtures/read.js';
 import { chattyModel, TASK, tinyTraining } from './tiny.js';
 

@@ -1,11 +1,11 @@
-import { LANGUAGE_MODEL_LIMITS } from '../../lib/rollout/options.js';
-import { useBackend } from '../../lib/tensor/backend.js';
-import { tinyModel } from './tiny.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { METHODS, methodTitle, resolveRollout, trainedBy } from '../../lib/training/methods.js';
-import { parseQueries } from '../../lib/rollout/rollout.js';
-import { buildPrompt } from '../../lib/text/prompts.js';
 import { paperTables } from '../../lib/experiments/results/paper.js';
+import { LANGUAGE_MODEL_LIMITS } from '../../lib/rollout/options.js';
+import { parseQueries } from '../../lib/rollout/rollout.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { buildPrompt } from '../../lib/text/prompts.js';
+import { METHODS, methodTitle, resolveRollout, trainedBy } from '../../lib/training/methods.js';
+import { tinyModel } from './tiny.js';
 
 beforeAll(async () => {
   await useBackend('wasm');

@@ -1,13 +1,13 @@
-import * as tf from '@tensorflow/tfjs-core';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
+import type { With } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
 import { createPpoTrainer, tokenRewards } from '../../lib/training/ppo.js';
-import type { With } from '../../lib/rollout/trajectory.js';
-import { temporaryFolder } from '../folder.js';
 import type { Trainer } from '../../lib/training/trainer.js';
+import { temporaryFolder } from '../folder.js';
 import { chattyModel, QUESTIONS, TASK, tinyTraining } from './tiny.js';
 
 const folder = temporaryFolder();

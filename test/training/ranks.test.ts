@@ -7,8 +7,8 @@ import type { TrainConfig } from '../../lib/training/config.js';
 import { ALONE, AS_IS, Ranks } from '../../lib/training/ranks.js';
 import type { StepResult, Trainer } from '../../lib/training/trainer.js';
 import { createTrainer } from '../../lib/training/trainers.js';
-import { chattyModel, TASK, tinyTraining } from './tiny.js';
 import { cases, isFull } from '../full.js';
+import { chattyModel, TASK, tinyTraining } from './tiny.js';
 
 /** Both ends of a connection; messages are copied, as between processes. */
 function connect(): [Channel, Channel] {

@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
-import { resolveRollout } from '../../lib/training/methods.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
@@ -9,6 +8,7 @@ import type { Reward } from '../../lib/rewards/reward.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { formatTrajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
+import { resolveRollout } from '../../lib/training/methods.js';
 import { isTimedOut, splitIntoGroups, rollOutGroups } from '../../lib/training/rollout-groups.js';
 import { chattyModel, COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from './tiny.js';
 

@@ -3,28 +3,28 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { withSettings, type TrainConfig } from '../../lib/training/config.js';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
-import { parseSafetensors } from '../../lib/tensor/safetensors.js';
+import { configHash } from '../../lib/io/provenance.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
-import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
 import type { Reward } from '../../lib/rewards/reward.js';
+import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
+import { parseSafetensors } from '../../lib/tensor/safetensors.js';
+import { withSettings, type TrainConfig } from '../../lib/training/config.js';
 import {
   BEST_ADAPTER,
   keptAdapter,
   runTraining,
   type TrainingRun,
 } from '../../lib/training/run.js';
+import { linesOf as readLines } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { cases } from '../full.js';
 import { closing } from '../servers.js';
-import { linesOf as readLines } from '../commands/tiny-world.js';
 import { chattyModel, TASK, tinyTraining } from './tiny.js';
-import { configHash } from '../../lib/io/provenance.js';
 
 const root = temporaryFolder();
 await useBackend('wasm');

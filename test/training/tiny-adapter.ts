@@ -1,11 +1,11 @@
 /** A tiny model and an adapter for it, as folders. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { createRandom } from '../../lib/random.js';
 import { identifyModel, writeBaseModel } from '../../lib/policy/folders/adapter-base.js';
-import { arraysFromAdapter, createAdapter } from '../../lib/policy/model/lora.js';
 import { saveModel } from '../../lib/policy/folders/model-folder.js';
 import { peftConfig } from '../../lib/policy/folders/peft.js';
+import { arraysFromAdapter, createAdapter } from '../../lib/policy/model/lora.js';
+import { createRandom } from '../../lib/random.js';
 import { encodeSafetensors } from '../../lib/tensor/safetensors.js';
 import { CONFIG, tinyModel } from './tiny.js';
 

@@ -4,16 +4,16 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Passage, Question, SubQuestion } from '../../lib/data/question.js';
-import { mergeOverrides, parseTrainConfig, type TrainConfig } from '../../lib/training/config.js';
-import type { TrainerName } from '../../lib/training/methods.js';
 import type { ModelConfig } from '../../lib/policy/model/families.js';
 import type { Model } from '../../lib/policy/model/model.js';
 import { randomWeights } from '../../lib/policy/model/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Reward } from '../../lib/rewards/reward.js';
-import { trainBpe, TAG_TOKENS } from '../../tools/warm-up/tokenizer.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { mergeOverrides, parseTrainConfig, type TrainConfig } from '../../lib/training/config.js';
+import type { TrainerName } from '../../lib/training/methods.js';
+import { trainBpe, TAG_TOKENS } from '../../tools/warm-up/tokenizer.js';
 import { subQuestion } from '../data/questions.js';
 import { makePassages } from '../retrieval/passages.js';
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { createGrpoTrainer } from '../../lib/training/grpo.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 import { HAS_WEBGPU } from '../tensor/has-backend.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 
 async function twoSteps(backend: BackendName) {
   await useBackend(backend);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import type { Question } from '../../lib/data/question.js';
+import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { runTraining } from '../../lib/training/run.js';
 import { createTrainer } from '../../lib/training/trainers.js';

@@ -1,15 +1,12 @@
 /** Trains the embedded dense encoder in `data/encoder`, and writes its card. */
 import { join } from 'node:path';
 import { loadDataSet } from '../../lib/data/flashrag.js';
-import { trainHere } from '../../lib/io/processes.js';
-import { ENCODER } from '../../lib/io/paths.js';
-import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
-import { writeFileSafely } from '../../lib/io/files.js';
-import { markdownTable } from '../markdown.js';
 import { type Passage, splitContents } from '../../lib/data/question.js';
+import { writeFileSafely } from '../../lib/io/files.js';
+import { ENCODER } from '../../lib/io/paths.js';
+import { trainHere } from '../../lib/io/processes.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { trainEncoder, type TrainingPair } from './contrastive.js';
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
 import {
   createHashedEncoder,
@@ -17,7 +14,6 @@ import {
   ENCODER_FILE,
   encoderFromBytes,
 } from '../../lib/retrieval/encoder.js';
-import { randomWeights, type HashedOptions, encoderToBytes } from './hashed-weights.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
 import {
   queriesWithEvidence,
@@ -26,6 +22,10 @@ import {
   type RecallAt,
 } from '../../lib/retrieval/recall.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
+import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
+import { markdownTable } from '../markdown.js';
+import { trainEncoder, type TrainingPair } from './contrastive.js';
+import { randomWeights, type HashedOptions, encoderToBytes } from './hashed-weights.js';
 
 /** A table of recall@k, with one line per retriever and kind of query. */
 function recallTable(recall: EncoderReport['recall']): string {

@@ -6,6 +6,7 @@
  * in many scripts.
  */
 import { range } from 'd3-array';
+import { pythonOptions, type RewardCase } from '../../lib/interop/export.js';
 import type { Policy } from '../../lib/policy/policy.js';
 import { createRandom, type Random } from '../../lib/random.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
@@ -21,7 +22,6 @@ import {
   wrapResults,
 } from '../../lib/text/tags.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
-import { pythonOptions, type RewardCase } from '../../lib/interop/export.js';
 
 const QUESTION_TYPES = ['parallelizable', 'sequential', 'hybrid', 'single_hop', undefined] as const;
 

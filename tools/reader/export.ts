@@ -5,10 +5,10 @@
  */
 import { join } from 'node:path';
 import { group } from 'd3-array';
-import { loadRealWorld, MULTI_HOP, RETRIEVER } from '../../lib/experiments/real-model/settings.js';
 import { questionType, type Passage, type Question } from '../../lib/data/question.js';
-import { writeTorch } from '../../lib/interop/torch.js';
+import { loadRealWorld, MULTI_HOP, RETRIEVER } from '../../lib/experiments/real-model/settings.js';
 import { writeRows } from '../../lib/interop/rows.js';
+import { writeTorch } from '../../lib/interop/torch.js';
 import { createRandom } from '../../lib/random.js';
 import { mergeOverrides, parseTrainConfig, trainingPreset } from '../../lib/training/config.js';
 import { BOTH_METHODS } from '../../lib/training/methods.js';

@@ -4,21 +4,20 @@ import path from 'node:path';
 import { matching } from '../../lib/evaluation/table.js';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
+import { writeFileSafely } from '../../lib/io/files.js';
 import { listReports, readResults, type PageInfo } from '../../lib/pages/notebook/reports.js';
-import { markup, type Content, type Markup } from '../../lib/report/markup.js';
 import { pageHtml, withNavigation } from '../../lib/pages/page.js';
 import { layout } from '../../lib/pages/sections.js';
-import { KIND_STYLE, readStyles } from '../../lib/report/styles.js';
-import { writeFileSafely } from '../../lib/io/files.js';
-import { formatList } from '../../lib/text/english.js';
-import { splitSentences } from '../../lib/text/sentences.js';
+import { markup, type Content, type Markup } from '../../lib/report/markup.js';
 import {
   describeQuestions,
   describeUndecided,
   ONE_TRAINING,
   type Prediction,
 } from '../../lib/report/result.js';
-import { thumbnail } from './pictures.js';
+import { KIND_STYLE, readStyles } from '../../lib/report/styles.js';
+import { formatList } from '../../lib/text/english.js';
+import { splitSentences } from '../../lib/text/sentences.js';
 import {
   decidedFirst,
   judgeClaims,
@@ -26,6 +25,7 @@ import {
   type JudgedClaim,
   type Verdict,
 } from './claims.js';
+import { thumbnail } from './pictures.js';
 
 const TITLE = 'ParallelSearch: results';
 

@@ -2,29 +2,29 @@
  * Writes the pages besides the reports: playground, trajectories, index and README. The
  * last stage of `npm start`.
  */
+import { join } from 'node:path';
+import { readQuestions } from '../../lib/data/flashrag.js';
 import {
   loadTrajectories,
   TRAJECTORY_REWARDS,
   TRAJECTORY_SAMPLE,
 } from '../../lib/experiments/trajectories.js';
-import type { PageInfo } from '../../lib/pages/notebook/reports.js';
-import { trainHere } from '../../lib/io/processes.js';
-import { exportPlayground, PLAYGROUND } from '../../lib/pages/playground/page.js';
-import { writeIndex } from './index-page.js';
-import { answersPicture } from './pictures.js';
-import { writeReadme } from './readme.js';
-import { join } from 'node:path';
-import { readQuestions } from '../../lib/data/flashrag.js';
-import { markup } from '../../lib/report/markup.js';
-import { provenanceSection, sectionMarkup } from '../../lib/pages/sections.js';
 import { SMALL_WORLD } from '../../lib/io/paths.js';
-import { REWARD_PRESETS } from '../../lib/rewards/presets.js';
-import { parseTrajectory } from '../../lib/rollout/recorded.js';
-import { rolloutForRun } from '../../lib/training/policy-runs.js';
-import { formatList } from '../../lib/text/english.js';
+import { trainHere } from '../../lib/io/processes.js';
+import type { PageInfo } from '../../lib/pages/notebook/reports.js';
+import { exportPlayground, PLAYGROUND } from '../../lib/pages/playground/page.js';
+import { provenanceSection, sectionMarkup } from '../../lib/pages/sections.js';
 import { listMethods } from '../../lib/pages/viewer/browser/filter.js';
 import { viewerData } from '../../lib/pages/viewer/data.js';
 import { writeViewer } from '../../lib/pages/viewer/page.js';
+import { markup } from '../../lib/report/markup.js';
+import { REWARD_PRESETS } from '../../lib/rewards/presets.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
+import { formatList } from '../../lib/text/english.js';
+import { rolloutForRun } from '../../lib/training/policy-runs.js';
+import { writeIndex } from './index-page.js';
+import { answersPicture } from './pictures.js';
+import { writeReadme } from './readme.js';
 
 /** Methods in the index's pictures of the playground and of the trajectories. */
 const SHOWN_METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)'] as const;

@@ -1,9 +1,9 @@
 /** Small pictures of charts and recorded trajectories, for the cards of the index. */
-import { narrowed } from '../../lib/report/charts/narrow.js';
+import { greatest, group, max } from 'd3-array';
 import { vegaDrawing } from '../../lib/pages/figures.js';
+import { narrowed } from '../../lib/report/charts/narrow.js';
 import { renderSvg } from '../../lib/report/charts/render.js';
 import { valuesUnder, type VegaLiteSpec } from '../../lib/report/charts/spec.js';
-import { greatest, group, max } from 'd3-array';
 import { markup, type Content, type Markup } from '../../lib/report/markup.js';
 import type { Trajectory, With } from '../../lib/rollout/trajectory.js';
 

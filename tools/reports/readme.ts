@@ -5,10 +5,10 @@ import { matching } from '../../lib/evaluation/table.js';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
-import { listReports, readResults } from '../../lib/pages/notebook/reports.js';
-import { tableMarkdown } from '../../lib/report/table-formats.js';
 import { writeFileSafely } from '../../lib/io/files.js';
+import { listReports, readResults } from '../../lib/pages/notebook/reports.js';
 import { writeArtefact } from '../../lib/report/publication.js';
+import { tableMarkdown } from '../../lib/report/table-formats.js';
 import { decidedFirst, judgeClaims, type JudgedClaim } from './claims.js';
 import { INTRO, questionsText } from './index-page.js';
 

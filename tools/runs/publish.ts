@@ -6,6 +6,8 @@ import { greatest, mean } from 'd3-array';
 import type { Question } from '../../lib/data/question.js';
 import { answerQuestions } from '../../lib/evaluation/evaluate.js';
 import { measure } from '../../lib/evaluation/result.js';
+import { stepFolder } from '../../lib/experiments/running/runs.js';
+import type { DevPoint } from '../../lib/experiments/running/train-runs.js';
 import {
   copySafely,
   partialPath,
@@ -13,6 +15,7 @@ import {
   replaceFolder,
   writeFileSafely,
 } from '../../lib/io/files.js';
+import { readLog } from '../../lib/io/logs.js';
 import { contentHash } from '../../lib/io/provenance.js';
 import { TRAIN_CONFIG_FILE, METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 import {
@@ -23,14 +26,11 @@ import {
 } from '../../lib/policy/folders/model-folder.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
 import { scoreRollout, scoringInput } from '../../lib/rewards/reward.js';
-import { parseTrainConfig, trainerSettings, type TrainConfig } from '../../lib/training/config.js';
 import { encodeSafetensors, parseSafetensors, parseStored } from '../../lib/tensor/safetensors.js';
 import { weightFiles } from '../../lib/tensor/weight-files.js';
-import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
-import type { DevPoint } from '../../lib/experiments/running/train-runs.js';
-import { readLog } from '../../lib/io/logs.js';
-import { stepFolder } from '../../lib/experiments/running/runs.js';
 import { plural } from '../../lib/text/english.js';
+import { parseTrainConfig, trainerSettings, type TrainConfig } from '../../lib/training/config.js';
+import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
 
 const BATCH_SIZE = 48;
 

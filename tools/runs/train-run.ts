@@ -5,7 +5,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { range } from 'd3-array';
-import { withNearMisses } from '../../lib/experiments/training/near-misses.js';
 import { keptSteps } from '../../lib/experiments/running/runs.js';
 import {
   countSteps,
@@ -13,6 +12,7 @@ import {
   type DevPoint,
   type TrainRunsOptions,
 } from '../../lib/experiments/running/train-runs.js';
+import { withNearMisses } from '../../lib/experiments/training/near-misses.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { trainHere } from '../../lib/io/processes.js';
 import { createRandom } from '../../lib/random.js';
@@ -20,7 +20,6 @@ import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { withSettings } from '../../lib/training/config.js';
 import { METHODS } from '../../lib/training/methods.js';
-import { keptAdapter } from '../../lib/training/run.js';
 import {
   adapterFolder,
   modelNameForRun,
@@ -28,6 +27,7 @@ import {
   trainConfigForRun,
   type PolicyRun,
 } from '../../lib/training/policy-runs.js';
+import { keptAdapter } from '../../lib/training/run.js';
 import { publishAdapter, trainAdapter } from './publish.js';
 
 /** Steps between two adapters that are evaluated on dev questions. */

@@ -3,18 +3,18 @@
  * gives the same files, and the card's figures are computed from them.
  */
 import { join } from 'node:path';
+import { group, mean } from 'd3-array';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
+import { graphQuestionType, type Question } from '../../lib/data/question.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { createRandom } from '../../lib/random.js';
-import { DEV_COUNTS, drawQuestions, TRAIN_COUNTS } from './benchmarks.js';
-import { makeWorld, type World, type Thing } from './world.js';
-import { group, mean } from 'd3-array';
-import { graphQuestionType, type Question } from '../../lib/data/question.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { markdownTable } from '../markdown.js';
+import { DEV_COUNTS, drawQuestions, TRAIN_COUNTS } from './benchmarks.js';
 import { findAttribute } from './kinds.js';
 import { idealQuery } from './questions.js';
+import { makeWorld, type World, type Thing } from './world.js';
 
 const SEED = 'small world, second edition';
 /** About 10,000, 4,000 and 10,000 passages. */

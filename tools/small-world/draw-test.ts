@@ -7,10 +7,10 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { formatQuestions, loadQuestions, readQuestions } from '../../lib/data/flashrag.js';
 import type { Question } from '../../lib/data/question.js';
-import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/small-world.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { CONDITIONS, packagePath } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
+import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/small-world.js';
 import {
   CONDITIONS_COUNTS,
   drawQuestions,

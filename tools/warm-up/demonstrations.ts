@@ -5,6 +5,7 @@
  * to search again after a miss, and how much to ask at once. Each way is shown some of
  * the time, none always.
  */
+import { sum } from 'd3-array';
 import {
   type Operation,
   type Passage,
@@ -19,7 +20,6 @@ import type { Random } from '../../lib/random.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import { formatBlock, formatInformation, formatSearch } from '../../lib/text/tags.js';
 import type { Piece } from '../../lib/training/sequences.js';
-import { sum } from 'd3-array';
 
 /** Returns the passages for a query about a sub-question, best first. */
 export type Lookup = (query: string, node: SubQuestion) => Passage[];

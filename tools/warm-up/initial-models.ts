@@ -6,26 +6,26 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadDataSet } from '../../lib/data/flashrag.js';
-import { trainHere } from '../../lib/io/processes.js';
+import { PUBLISH_EVERY } from '../../lib/experiments/running/runs.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
+import { trainHere } from '../../lib/io/processes.js';
+import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
+import { loadModel, saveModel } from '../../lib/policy/folders/model-folder.js';
+import type { Model } from '../../lib/policy/model/model.js';
+import { disposeWeights, randomWeights } from '../../lib/policy/model/weights.js';
+import { createRandom } from '../../lib/random.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
-import { writeModelCard } from './model-card.js';
+import { createTokenizer } from '../../lib/text/tokenizer.js';
 import {
   initialModelName,
   SMALL_WORLD_MODELS,
   type InitialModelName,
 } from '../../lib/training/models.js';
-import { PUBLISH_EVERY } from '../../lib/experiments/running/runs.js';
+import { writeModelCard } from './model-card.js';
 import { findRecipe, TRAINED_FROM, SMALL_MODEL } from './recipes.js';
-import { loadModel, saveModel } from '../../lib/policy/folders/model-folder.js';
-import type { Model } from '../../lib/policy/model/model.js';
-import { disposeWeights, randomWeights } from '../../lib/policy/model/weights.js';
-import { createRandom } from '../../lib/random.js';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { runWarmUp, totalSteps, type SupervisedStep } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';
-import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 
 const REPORT_EVERY = 50;
 

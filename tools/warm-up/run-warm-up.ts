@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
+import { configHash } from '../../lib/io/provenance.js';
+import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 import type { Model } from '../../lib/policy/model/model.js';
 import { rotaryTable } from '../../lib/policy/model/transformer.js';
 import { disposeWeights, type Weights } from '../../lib/policy/model/weights.js';
@@ -16,8 +18,6 @@ import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from '../../lib/train
 import { clipByGlobalNorm, supervisedGradients } from '../../lib/training/gradients.js';
 import { totalWeight } from '../../lib/training/sequences.js';
 import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
-import { configHash } from '../../lib/io/provenance.js';
-import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 
 export interface SupervisedStep {
   step: number;

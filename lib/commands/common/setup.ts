@@ -6,6 +6,30 @@ import { sampleQuestions, type Question } from '../../data/question.js';
 import { readJson } from '../../io/files.js';
 import { describeFaults } from '../../io/json.js';
 import { CHECKPOINTS, ENCODER, shortPath } from '../../io/paths.js';
+import { openRemotePolicy } from '../../policy/api/remote.js';
+import { isChatPolicy, type AnyPolicy } from '../../policy/chat-policy.js';
+import {
+  listFolders,
+  readModelConfig,
+  requireFolders,
+  type PolicyFolders,
+} from '../../policy/folders/folder-settings.js';
+import { TRAINED_MODELS } from '../../policy/folders/trained-models.js';
+import { isLarge, type ModelConfig } from '../../policy/model/families.js';
+import type { Retriever } from '../../retrieval/retriever.js';
+import {
+  createRetriever,
+  openIndex,
+  DEFAULT_RETRIEVER,
+  isAddress,
+  type RetrieverOptions,
+} from '../../retrieval/retrievers.js';
+import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
+import { limitThreads, type BackendName } from '../../tensor/backend-names.js';
+import type { BackendReport } from '../../tensor/backend.js';
+import { formatList } from '../../text/english.js';
+import { mergeOverrides, parseSetting, type ConfigOverrides } from '../../training/config.js';
+import { resolveRollout, trainedBy } from '../../training/methods.js';
 import {
   adapterBase,
   DEFAULT_METHOD,
@@ -18,30 +42,6 @@ import {
   readTrainConfig,
 } from '../../training/models.js';
 import { weightFolders } from '../../training/policy-runs.js';
-import { mergeOverrides, parseSetting, type ConfigOverrides } from '../../training/config.js';
-import { resolveRollout, trainedBy } from '../../training/methods.js';
-import { isChatPolicy, type AnyPolicy } from '../../policy/chat-policy.js';
-import { isLarge, type ModelConfig } from '../../policy/model/families.js';
-import {
-  listFolders,
-  readModelConfig,
-  requireFolders,
-  type PolicyFolders,
-} from '../../policy/folders/folder-settings.js';
-import { openRemotePolicy } from '../../policy/api/remote.js';
-import { TRAINED_MODELS } from '../../policy/folders/trained-models.js';
-import type { Retriever } from '../../retrieval/retriever.js';
-import {
-  createRetriever,
-  openIndex,
-  DEFAULT_RETRIEVER,
-  isAddress,
-  type RetrieverOptions,
-} from '../../retrieval/retrievers.js';
-import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
-import type { BackendReport } from '../../tensor/backend.js';
-import { limitThreads, type BackendName } from '../../tensor/backend-names.js';
-import { formatList } from '../../text/english.js';
 import { log } from './cli-utils.js';
 import type { PolicySpec, RetrieverSettings } from './options.js';
 

@@ -2,13 +2,13 @@
 import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../../io/paths.js';
+import { readSteps } from '../../pages/run/folder.js';
+import { type ModelConfig, numParameters } from '../../policy/model/families.js';
+import type { BackendName } from '../../tensor/backend.js';
+import { LOGITS_AT_ONCE } from '../../tensor/ops.js';
 import { type TrainConfig, trainerSettings } from '../../training/config.js';
 import { readTrainConfig } from '../../training/models.js';
-import { readSteps } from '../../pages/run/folder.js';
-import type { BackendName } from '../../tensor/backend.js';
 import { describeDuration } from './cli-utils.js';
-import { type ModelConfig, numParameters } from '../../policy/model/families.js';
-import { LOGITS_AT_ONCE } from '../../tensor/ops.js';
 
 const NATIVE: readonly BackendName[] = ['native', 'gpu'];
 

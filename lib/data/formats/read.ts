@@ -5,8 +5,8 @@
 import path from 'node:path';
 import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
-import { describeFaults, requireShallow } from '../../io/json.js';
 import { openFile, readJsonLines } from '../../io/files.js';
+import { describeFaults, requireShallow } from '../../io/json.js';
 import { normalizeAnswer } from '../../text/answer-match.js';
 import { sentenceAbout } from '../../text/sentences.js';
 import { dataSetFiles, loadQuestions, readPassages } from '../flashrag.js';

@@ -17,28 +17,28 @@ import {
   type TidyContrast,
   type TidyResults,
 } from '../../evaluation/table.js';
-import { INITIAL_MODELS } from '../../training/models.js';
-import { isTrained, runName, type PolicyRun } from '../../training/policy-runs.js';
-import { BASELINES, LATER_METHODS, METHODS, methodTitle } from '../../training/methods.js';
 import { axisTitle, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
+import { trainingRows } from '../../report/charts/curves.js';
 import { seriesChannels } from '../../report/charts/series.js';
 import { createChart, type Chart } from '../../report/charts/spec.js';
-import { trainingRows } from '../../report/charts/curves.js';
+import { tradeOffChart } from '../../report/charts/trade-off.js';
+import type { ResultParts } from '../../report/result.js';
 import { figureText, gapWords, ratioWords } from '../../report/text.js';
 import { valueTitle } from '../../report/titles.js';
 import { formatList, countText } from '../../text/english.js';
+import { BASELINES, LATER_METHODS, METHODS, methodTitle } from '../../training/methods.js';
+import { INITIAL_MODELS } from '../../training/models.js';
+import { isTrained, runName, type PolicyRun } from '../../training/policy-runs.js';
 import { KINDS } from '../../training/zerosearch.js';
-import { answerComputation, loadAnswers, type AnsweredRuns } from '../running/answers.js';
 import type { Experiment } from '../experiment.js';
-import type { ResultParts } from '../../report/result.js';
 import { mainRuns } from '../main-results.js';
+import { aheadFromEachModel, partsAhead, type PaperClaim } from '../results/claims.js';
 import { countCellsAhead, paperRows } from '../results/paper.js';
 import { checkPredictions, summarise, type Answered, type Predicted } from '../results/summary.js';
+import { answerComputation, loadAnswers, type AnsweredRuns } from '../running/answers.js';
 import { INIT_SEEDS, listRuns } from '../running/runs.js';
-import { addTiming, loadTiming, timingExperiment, type TimedAnswer } from '../timing.js';
-import { tradeOffChart } from '../../report/charts/trade-off.js';
 import { planTraining } from '../running/train-runs.js';
-import { aheadFromEachModel, partsAhead, type PaperClaim } from '../results/claims.js';
+import { addTiming, loadTiming, timingExperiment, type TimedAnswer } from '../timing.js';
 import {
   decideSides,
   meanRanks,

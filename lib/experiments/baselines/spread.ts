@@ -5,9 +5,9 @@ import type { Interval } from '../../evaluation/bootstrap.js';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
+import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
 import { type MethodPair, type SummaryOptions, type TidyRow } from '../../evaluation/table.js';
 import { summarise } from '../results/summary.js';
-import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
 
 /** Adds the better side, and p with Holm's correction over all differences. */
 export function decideSides<Row extends Interval>(differences: readonly Row[]) {

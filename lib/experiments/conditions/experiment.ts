@@ -4,9 +4,21 @@
  * condition is a difference in exact match between the methods, predicted before its
  * questions were drawn.
  */
+import { BENCHMARK_TITLES, ENTITY_SUBSETS, MANY } from '../../evaluation/selections.js';
 import { matching, type SummaryOptions, type Fields } from '../../evaluation/table.js';
+import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
+import type { Chart } from '../../report/charts/spec.js';
+import type { ResultParts } from '../../report/result.js';
 import { shareWords } from '../../report/text.js';
+import { countText } from '../../text/english.js';
+import { BOTH_METHODS } from '../../training/methods.js';
 import type { PolicyRun } from '../../training/policy-runs.js';
+import { defineComputation, type Experiment } from '../experiment.js';
+import { summarise } from '../results/summary.js';
+import { describeFreshTest, readFreshTest } from '../running/fresh-test.js';
+import { mergeProvenance, requireResults, listSeeds, type Recorded } from '../running/records.js';
+import { identify } from '../running/runs.js';
+import { loadTiming, timing } from '../timing.js';
 import {
   answerWithinLimits,
   LIMITS_TEST,
@@ -18,10 +30,6 @@ import {
   type LimitedAnswer,
   type Limit,
 } from './limits.js';
-import { BOTH_METHODS } from '../../training/methods.js';
-import { defineComputation, type Experiment } from '../experiment.js';
-import type { ResultParts } from '../../report/result.js';
-import { describeFreshTest, readFreshTest } from '../running/fresh-test.js';
 import {
   conditionsChart,
   describeOutcome,
@@ -32,14 +40,6 @@ import {
   describeJudged,
   type ConditionRow,
 } from './predictions.js';
-import { mergeProvenance, requireResults, listSeeds, type Recorded } from '../running/records.js';
-import { identify } from '../running/runs.js';
-import { summarise } from '../results/summary.js';
-import { loadTiming, timing } from '../timing.js';
-import { countText } from '../../text/english.js';
-import { BENCHMARK_TITLES, ENTITY_SUBSETS, MANY } from '../../evaluation/selections.js';
-import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
-import type { Chart } from '../../report/charts/spec.js';
 
 export const conditions: Experiment = {
   name: 'conditions',

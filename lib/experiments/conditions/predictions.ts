@@ -7,16 +7,16 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { MANY } from '../../evaluation/selections.js';
+import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
 import { findFigure, matching, type Figures, type SummaryOptions } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
+import { axisTitle } from '../../report/charts/chart.js';
+import { STYLES } from '../../report/charts/series.js';
+import { createChart, type Chart } from '../../report/charts/spec.js';
 import type { Prediction } from '../../report/result.js';
 import { pointsIntervalText, pointsText, figureText } from '../../report/text.js';
 import { formatList } from '../../text/english.js';
 import { BOTH_METHODS } from '../../training/methods.js';
-import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
-import { axisTitle } from '../../report/charts/chart.js';
-import { createChart, type Chart } from '../../report/charts/spec.js';
-import { STYLES } from '../../report/charts/series.js';
 
 const PREDICTIONS = join(CONDITIONS, 'predictions.json');
 

@@ -8,9 +8,10 @@ import { intervalChart } from '../../report/charts/chart.js';
 import { valueTitle } from '../../report/titles.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
-import { dataHash } from '../running/answers.js';
+import { countText } from '../../text/english.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { checkPredictions, percent, type Predicted } from '../results/summary.js';
+import { dataHash } from '../running/answers.js';
 import { mergeProvenance, requireResults, readQuestionProvenance } from '../running/records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
 import {
@@ -28,7 +29,6 @@ import {
   type LatencyRetriever,
   type RequestCosts,
 } from './measuring.js';
-import { countText } from '../../text/english.js';
 
 /** The measurements of one retriever, or of all. */
 export interface Latency {

@@ -4,12 +4,12 @@
  * order, so that other load on the machine affects all of them alike.
  */
 import { type Question, evaluatedQuestions, graphQuestionType } from '../../data/question.js';
+import { serve, startWorker, type Worker } from '../../io/processes.js';
 import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { searchAll } from '../../retrieval/search.js';
 import { startRetrievalServer } from '../../retrieval/server.js';
 import { loadWorld, type World } from '../../retrieval/small-world.js';
-import { serve, startWorker, type Worker } from '../../io/processes.js';
 
 export interface LatencyRetriever {
   name: string;

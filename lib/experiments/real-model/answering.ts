@@ -23,6 +23,7 @@ import { normalizeAnswer } from '../../text/answer-match.js';
 import { METHODS } from '../../training/methods.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { answerInBatches, mergeAnswers, type Answers } from '../running/answers.js';
+import type { Recorded } from '../running/records.js';
 import { timeAnswers, type Contestant, type TimedAnswer } from '../timing.js';
 import {
   adapterPath,
@@ -47,7 +48,6 @@ import {
   type RealWorld,
 } from './settings.js';
 import { makeInitialModel } from './train.js';
-import type { Recorded } from '../running/records.js';
 
 /** Seconds per answer, in a batch with two processes and alone; for estimates only. */
 export const ROUGH_SECONDS = { batched: 5, alone: 8 };

@@ -40,8 +40,8 @@ import {
   type EditionsTest,
   type FreshRun,
 } from './answering.js';
-import { ABOUT, DYNAMICS, firstEdition, type FirstRead } from './first-edition.js';
 import { compareFacts, realModelFacts, type FactsAnswer, type FactsRun } from './facts.js';
+import { ABOUT, DYNAMICS, firstEdition, type FirstRead } from './first-edition.js';
 import { compareEditions, compareElsewhere, type FreshAnswer } from './second-edition.js';
 import {
   adapterPath,

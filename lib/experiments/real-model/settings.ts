@@ -5,10 +5,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { range } from 'd3-array';
-import { type Passage, type Question, splitContents, questionType } from '../../data/question.js';
 import { PassageCollector } from '../../data/formats/format.js';
+import { readFolder } from '../../data/formats/read.js';
+import { type Passage, type Question, splitContents, questionType } from '../../data/question.js';
 import { packagePath } from '../../io/paths.js';
 import { modelsFolder, REAL_MODEL, warmedUpFolder } from '../../policy/folders/trained-models.js';
+import { createRandom } from '../../random.js';
+import type { Retriever } from '../../retrieval/retriever.js';
+import { createRetriever } from '../../retrieval/retrievers.js';
+import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
 import {
   mergeOverrides,
   parseTrainConfig,
@@ -16,11 +21,6 @@ import {
   trainingPreset,
 } from '../../training/config.js';
 import { BOTH_METHODS, METHODS, trainedBy } from '../../training/methods.js';
-import { createRandom } from '../../random.js';
-import type { Retriever } from '../../retrieval/retriever.js';
-import { createRetriever } from '../../retrieval/retrievers.js';
-import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
-import { readFolder } from '../../data/formats/read.js';
 
 /** SmolLM2-135M-Instruct made by `parallelsearch model`, or `PARALLELSEARCH_MODEL`. */
 export const MODEL =

@@ -5,7 +5,6 @@
  */
 import type { Interval } from '../../evaluation/bootstrap.js';
 import type { QuestionResult } from '../../evaluation/result.js';
-import type { Provenance } from '../../io/provenance.js';
 import {
   findFigure,
   matching,
@@ -16,11 +15,12 @@ import {
   type TidyResults,
   type TidyRow,
 } from '../../evaluation/table.js';
+import type { Provenance } from '../../io/provenance.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
+import type { Chart } from '../../report/charts/spec.js';
 import { ONE_TRAINING, type Prediction } from '../../report/result.js';
 import { interval } from '../../report/table.js';
 import { isShare, metricInfo } from '../../report/titles.js';
-import type { Chart } from '../../report/charts/spec.js';
 import { BOTH_METHODS } from '../../training/methods.js';
 import { paperFigure } from './paper.js';
 

@@ -4,37 +4,27 @@
  */
 import { join } from 'node:path';
 import { group } from 'd3-array';
-import { answerQuestions, evaluatePolicy, createBatches } from '../../evaluation/evaluate.js';
 import { evaluatedQuestions, graphQuestionType, type Question } from '../../data/question.js';
+import { answerQuestions, evaluatePolicy, createBatches } from '../../evaluation/evaluate.js';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
+import { readLog } from '../../io/logs.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { configHash, contentHash } from '../../io/provenance.js';
-import { createRandom } from '../../random.js';
-import type { CurvePoint } from '../../report/charts/curves.js';
-import {
-  defineComputation,
-  type Computation,
-  type Experiment,
-  type Job,
-  type WorkContext,
-} from '../experiment.js';
-import { readLog } from '../../io/logs.js';
-import { listSeeds, mergeProvenance, readQuestionProvenance, requireResults } from './records.js';
 import {
   committedWeights,
   listFolders,
   requireFolders,
   METRICS_FILE,
 } from '../../policy/folders/folder-settings.js';
+import { loadModel } from '../../policy/folders/model-folder.js';
+import { disposeWeights } from '../../policy/model/weights.js';
+import type { Policy } from '../../policy/policy.js';
+import { createRandom } from '../../random.js';
+import type { CurvePoint } from '../../report/charts/curves.js';
 import type { Retriever } from '../../retrieval/retriever.js';
+import type { World } from '../../retrieval/small-world.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { loadModel } from '../../policy/folders/model-folder.js';
-import type { Policy } from '../../policy/policy.js';
-import { disposeWeights } from '../../policy/model/weights.js';
-import { createLookupPolicy } from './lookup.js';
-import type { Answered } from '../results/summary.js';
-import { identify } from './runs.js';
 import {
   adapterFolder,
   isTrained,
@@ -44,7 +34,17 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../../training/policy-runs.js';
-import type { World } from '../../retrieval/small-world.js';
+import {
+  defineComputation,
+  type Computation,
+  type Experiment,
+  type Job,
+  type WorkContext,
+} from '../experiment.js';
+import type { Answered } from '../results/summary.js';
+import { createLookupPolicy } from './lookup.js';
+import { listSeeds, mergeProvenance, readQuestionProvenance, requireResults } from './records.js';
+import { identify } from './runs.js';
 
 const BATCH_SIZE = 128;
 /** A wasm heap is limited to 2 GB, and fragments. */

@@ -6,15 +6,15 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CHECKPOINTS } from '../../io/paths.js';
-import { trainedBy } from '../../training/methods.js';
 import type { BackendName } from '../../tensor/backend.js';
-import { TRAINING_TESTS } from '../training/tests.js';
+import { trainedBy } from '../../training/methods.js';
+import { runName, type PolicyRun } from '../../training/policy-runs.js';
 import { lambdaRuns } from '../lambda-ablation.js';
 import { mainRuns } from '../main-results.js';
-import { runName, type PolicyRun } from '../../training/policy-runs.js';
-import { INIT_SEEDS } from './runs.js';
 import { topKRuns } from '../top-k.js';
+import { TRAINING_TESTS } from '../training/tests.js';
 import { listTestRuns } from '../training/training-test.js';
+import { INIT_SEEDS } from './runs.js';
 import {
   estimateTraining,
   estimateWarmUps,

@@ -6,15 +6,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { mean, median, sum } from 'd3-array';
-import { trainInProcess, runConcurrently, type TrainInProcessOptions } from '../../io/processes.js';
 import { readLog } from '../../io/logs.js';
-import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../../io/paths.js';
+import { trainInProcess, runConcurrently, type TrainInProcessOptions } from '../../io/processes.js';
 import { contentHash } from '../../io/provenance.js';
+import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { trainerSettings } from '../../training/config.js';
 import { METHODS } from '../../training/methods.js';
-import { simulatorFolder } from '../../training/zerosearch.js';
 import { initialModelName, SMALL_WORLD_MODELS } from '../../training/models.js';
 import {
   adapterFolder,
@@ -24,6 +23,7 @@ import {
   runName,
   type PolicyRun,
 } from '../../training/policy-runs.js';
+import { simulatorFolder } from '../../training/zerosearch.js';
 import type { Preparation } from '../experiment.js';
 import { PUBLISH_EVERY, INIT_SEEDS } from './runs.js';
 

@@ -9,10 +9,10 @@ import { createRandom } from '../../random.js';
 import { stackedChart } from '../../report/charts/stacked.js';
 import { shareWords } from '../../report/text.js';
 import { BOTH_METHODS } from '../../training/methods.js';
-import { loadAnswers } from '../running/answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results.js';
 import { checkPredictions, percent, type Predicted } from '../results/summary.js';
+import { loadAnswers } from '../running/answers.js';
 import {
   AGENT,
   checkSimulation,

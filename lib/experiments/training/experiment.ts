@@ -8,12 +8,13 @@ import { mainMeasure } from '../../evaluation/metrics.js';
 import { MANY } from '../../evaluation/selections.js';
 import { matching, type SummaryOptions, type Fields } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
+import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import { trainingRows, type TrainingRow } from '../../report/charts/curves.js';
-import { modelNameForRun } from '../../training/policy-runs.js';
-import { readCurves } from '../running/answers.js';
-import type { Experiment } from '../experiment.js';
+import type { Chart } from '../../report/charts/spec.js';
 import type { ResultParts } from '../../report/result.js';
-import { describeFreshTest, isDrawn } from '../running/fresh-test.js';
+import { metricInfo, valueTitle } from '../../report/titles.js';
+import { countText } from '../../text/english.js';
+import { modelNameForRun } from '../../training/policy-runs.js';
 import {
   describeOutcome,
   describePrediction,
@@ -24,8 +25,12 @@ import {
   conditionsChart,
   type ConditionRow,
 } from '../conditions/predictions.js';
-import { mergeProvenance } from '../running/records.js';
+import type { Experiment } from '../experiment.js';
 import { percent } from '../results/summary.js';
+import { readCurves } from '../running/answers.js';
+import { describeFreshTest, isDrawn } from '../running/fresh-test.js';
+import { mergeProvenance } from '../running/records.js';
+import { HABIT, HASTY_STEPS, morePassages, TRAINING_TESTS } from './tests.js';
 import {
   STAGE_METRICS,
   listTestRuns,
@@ -33,11 +38,6 @@ import {
   type TrainingTestResults,
   type Training,
 } from './training-test.js';
-import { HABIT, HASTY_STEPS, morePassages, TRAINING_TESTS } from './tests.js';
-import { countText } from '../../text/english.js';
-import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
-import { metricInfo, valueTitle } from '../../report/titles.js';
-import type { Chart } from '../../report/charts/spec.js';
 
 export const training: Experiment = {
   name: 'training',

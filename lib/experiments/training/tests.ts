@@ -4,12 +4,12 @@
  */
 import { rewardConstants } from '../../rewards/presets.js';
 import { INFORMATION_CUTS } from '../../rollout/options.js';
-import type { PolicyRun } from '../../training/policy-runs.js';
 import { BOTH_METHODS } from '../../training/methods.js';
+import type { PolicyRun } from '../../training/policy-runs.js';
+import { partsAhead, type PaperClaim } from '../results/claims.js';
 import { EARLY_STEP, instructRuns, listRuns, SEEDS } from '../running/runs.js';
 import { TOP_K } from '../top-k.js';
 import { trainingTest, variantName, type StageGroup, type TrainingTest } from './training-test.js';
-import { partsAhead, type PaperClaim } from '../results/claims.js';
 
 const [PARALLEL, SEQUENTIAL] = BOTH_METHODS;
 const { lambdaD, lambdaS } = rewardConstants('paper');

@@ -1,8 +1,17 @@
 /** Fresh tests of trainings: the policies of runs, after so many steps, answer once. */
 import { join } from 'node:path';
+import { evaluatePolicy } from '../../evaluation/evaluate.js';
+import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import type { MethodPair, SummaryOptions, TidyContrast, TidyRow } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
+import { configHash, contentHash } from '../../io/provenance.js';
+import { committedWeights, type PolicyFolders } from '../../policy/folders/folder-settings.js';
+import { loadLocalPolicy } from '../../policy/folders/model-folder.js';
+import { gaveUp } from '../../rewards/sub-questions.js';
+import type { RolloutConfig } from '../../rollout/options.js';
+import { trainerSettings } from '../../training/config.js';
+import { BOTH_METHODS } from '../../training/methods.js';
 import {
   runName,
   isTrained,
@@ -12,22 +21,13 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../../training/policy-runs.js';
-import { BOTH_METHODS } from '../../training/methods.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import { splitNames, summarise } from '../results/summary.js';
+import { dataHash, evaluationBatchSize } from '../running/answers.js';
 import { freshTestHash, readFreshTest, type FreshTest } from '../running/fresh-test.js';
 import { findResults, type Done, type Recorded } from '../running/records.js';
 import { identify, instructRuns, stepFolder } from '../running/runs.js';
-import { splitNames, summarise } from '../results/summary.js';
 import { planTraining } from '../running/train-runs.js';
-import { evaluatePolicy } from '../../evaluation/evaluate.js';
-import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
-import { configHash, contentHash } from '../../io/provenance.js';
-import { committedWeights, type PolicyFolders } from '../../policy/folders/folder-settings.js';
-import { loadLocalPolicy } from '../../policy/folders/model-folder.js';
-import type { RolloutConfig } from '../../rollout/options.js';
-import { gaveUp } from '../../rewards/sub-questions.js';
-import { trainerSettings } from '../../training/config.js';
-import { dataHash, evaluationBatchSize } from '../running/answers.js';
 import { NEAR_MISSES, withNearMisses } from './near-misses.js';
 
 /** A run after so many RL steps. */

@@ -1,8 +1,8 @@
 /** Makes the charts of a page interactive. */
 import embed, { type Result, type VisualizationSpec } from 'vega-embed';
-import { h } from './dom.js';
 import { narrowed } from '../../report/charts/narrow.js';
 import type { DrawnSpec } from '../../report/charts/spec.js';
+import { h } from './dom.js';
 
 export type Spec = VisualizationSpec & { title?: { text?: string } };
 

@@ -7,13 +7,13 @@ import { completeMeasures } from '../../evaluation/metrics.js';
 import { answersInCommon, parseMeasurement, type Measurement } from '../../evaluation/result.js';
 import { summariseResults, type TidyResults } from '../../evaluation/table.js';
 import { readJsonLines } from '../../io/files.js';
+import { readLog } from '../../io/logs.js';
+import { TRAJECTORIES_FILE } from '../../policy/folders/folder-settings.js';
 import { createRandom } from '../../random.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { flatten } from '../../training/config.js';
 import { readDescription, readSteps, TAIL_BYTES, type StepMetrics } from '../run/folder.js';
-import { readLog } from '../../io/logs.js';
-import { TRAJECTORIES_FILE } from '../../policy/folders/folder-settings.js';
 
 /** What was recorded for a run; missing parts are empty. */
 export interface ComparedRun {

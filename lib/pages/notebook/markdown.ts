@@ -2,9 +2,9 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { extname, resolve, sep } from 'node:path';
 import MarkdownIt from 'markdown-it';
+import { joinLines, MIME, type MimeBundle } from '../../notebook/nbformat.js';
 import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
 import type { Heading } from '../sections.js';
-import { joinLines, MIME, type MimeBundle } from '../../notebook/nbformat.js';
 
 /** MIME types of pictures, best first. */
 export const PICTURES = [

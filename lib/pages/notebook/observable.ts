@@ -4,7 +4,6 @@
  * data (`data1`), so that other cells can use it. The TypeScript, which needs Node, is
  * only shown.
  */
-import { markup, markupHtml, trustedHtml, type Content } from '../../report/markup.js';
 import {
   joinLines,
   MIME,
@@ -14,6 +13,7 @@ import {
   type Notebook,
 } from '../../notebook/nbformat.js';
 import type { VegaLiteSpec } from '../../report/charts/spec.js';
+import { markup, markupHtml, trustedHtml, type Content } from '../../report/markup.js';
 
 type ObservableType = 'text/markdown' | 'text/html' | 'module';
 interface ObservableCell {

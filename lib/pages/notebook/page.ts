@@ -2,11 +2,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 import { describeFaults, printExactJson } from '../../io/json.js';
-import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
-import { bundleScript, pageHtml } from '../page.js';
-import { citationSection, layout, provenanceSection, sectionMarkup } from '../sections.js';
-import { TRANSCRIPT_STYLE } from '../../report/styles.js';
-import type { TableCells } from '../../report/table-formats.js';
 import {
   codeCells,
   findVegaLite,
@@ -19,13 +14,18 @@ import {
   type MimeBundle,
   type Notebook,
 } from '../../notebook/nbformat.js';
-import { valuesUnder, wrapSpec, type VegaLiteSpec } from '../../report/charts/spec.js';
-import { isPlainHtml, isPlainSvg } from './plain.js';
-import { createMarkdown, picture, PICTURES, type MarkdownRenderer } from './markdown.js';
-import { chartFigure, tableFigure, vegaDrawing } from '../figures.js';
-import { setupText, type About } from '../../report/result.js';
-import type { Artefact } from '../../report/publication.js';
 import { ChartError, loadVega } from '../../report/charts/render.js';
+import { valuesUnder, wrapSpec, type VegaLiteSpec } from '../../report/charts/spec.js';
+import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
+import type { Artefact } from '../../report/publication.js';
+import { setupText, type About } from '../../report/result.js';
+import { TRANSCRIPT_STYLE } from '../../report/styles.js';
+import type { TableCells } from '../../report/table-formats.js';
+import { chartFigure, tableFigure, vegaDrawing } from '../figures.js';
+import { bundleScript, pageHtml } from '../page.js';
+import { citationSection, layout, provenanceSection, sectionMarkup } from '../sections.js';
+import { createMarkdown, picture, PICTURES, type MarkdownRenderer } from './markdown.js';
+import { isPlainHtml, isPlainSvg } from './plain.js';
 
 interface Report {
   html: string;

@@ -2,15 +2,15 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { sort } from 'd3-array';
-import { writeFileSafely } from '../../io/files.js';
-import { runNotebook, type RunOptions } from '../../notebook/runner.js';
-import { storeOutputs } from '../../notebook/stored-outputs.js';
-import { notebookFigures, reportHtml } from './page.js';
-import type { Content } from '../../report/markup.js';
-import type { Artefact } from '../../report/publication.js';
 import type { ExperimentResult } from '../../experiments/experiment.js';
 import { EXPERIMENTS } from '../../experiments/list.js';
 import { readResult } from '../../experiments/results/result-file.js';
+import { writeFileSafely } from '../../io/files.js';
+import { runNotebook, type RunOptions } from '../../notebook/runner.js';
+import { storeOutputs } from '../../notebook/stored-outputs.js';
+import type { Content } from '../../report/markup.js';
+import type { Artefact } from '../../report/publication.js';
+import { notebookFigures, reportHtml } from './page.js';
 
 /** A page in the index. */
 export interface PageInfo {

@@ -1,5 +1,4 @@
 /** Collects what the playground carries: policies, passages, questions and tfjs' wasm. */
-import { trainerSettings } from '../../training/config.js';
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -10,6 +9,19 @@ import { evaluatedQuestions, type Question, type SubQuestion } from '../../data/
 import { keptSteps, stepFolder } from '../../experiments/running/runs.js';
 import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories.js';
 import { CHECKPOINTS } from '../../io/paths.js';
+import { requireBase } from '../../policy/folders/adapter-base.js';
+import {
+  listFolders,
+  readModelConfig,
+  readTokenizer,
+  requireFolders,
+} from '../../policy/folders/folder-settings.js';
+import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
+import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
+import type { RolloutConfig } from '../../rollout/options.js';
+import { formatList } from '../../text/english.js';
+import { trainerSettings } from '../../training/config.js';
+import { BOTH_METHODS, methodTitle, resolveRollout } from '../../training/methods.js';
 import {
   adapterBase,
   DEFAULT_METHOD,
@@ -24,18 +36,6 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../../training/policy-runs.js';
-import { BOTH_METHODS, methodTitle, resolveRollout } from '../../training/methods.js';
-import { requireBase } from '../../policy/folders/adapter-base.js';
-import {
-  listFolders,
-  readModelConfig,
-  readTokenizer,
-  requireFolders,
-} from '../../policy/folders/folder-settings.js';
-import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
-import type { RolloutConfig } from '../../rollout/options.js';
-import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
-import { formatList } from '../../text/english.js';
 import {
   ADAPTER_FILES,
   MODEL_FILES,

@@ -1,10 +1,10 @@
 /** The playground: policies, passages and rollout in one HTML file. */
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { markup, type Content } from '../../report/markup.js';
-import { bundleScript, packedElement, pageHtml } from '../page.js';
-import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../report/styles.js';
 import { writeFileSafely } from '../../io/files.js';
+import { markup, type Content } from '../../report/markup.js';
+import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../report/styles.js';
+import { bundleScript, packedElement, pageHtml } from '../page.js';
 import { citationSection, layout, sectionMarkup } from '../sections.js';
 import { readPlayground, type CustomParts } from './contents.js';
 import { WORKER_FILE } from './setup.js';

@@ -12,8 +12,8 @@ import {
 } from '../../policy/folders/folder-settings.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { parseModelName } from '../../training/models.js';
 import { trainConfigSchema, trainingPreset, type TrainConfig } from '../../training/config.js';
+import { parseModelName } from '../../training/models.js';
 import type { RunDescription } from '../../training/run.js';
 
 export interface StepMetrics {

@@ -1,20 +1,19 @@
 /** The page of a training run, live or as a report. */
 import path from 'node:path';
 import { mean, sum } from 'd3-array';
-import { markup, type Content, type Markup } from '../../report/markup.js';
 import { writeFileSafely } from '../../io/files.js';
-import { configDifferences, trainerSettings, type TrainConfig } from '../../training/config.js';
-import { tableFigure } from '../figures.js';
-import { citationSection, provenanceSection, sectionMarkup } from '../sections.js';
+import { markup, type Content, type Markup } from '../../report/markup.js';
 import { figureText } from '../../report/text.js';
 import { metricInfo, valueTitle } from '../../report/titles.js';
-import { parseModelName } from '../../training/models.js';
+import { configDifferences, trainerSettings, type TrainConfig } from '../../training/config.js';
 import { resolveGuards, isAlarming, type Guard } from '../../training/guards.js';
+import { parseModelName } from '../../training/models.js';
 import type { RunDescription } from '../../training/run.js';
+import { tableFigure } from '../figures.js';
+import { citationSection, provenanceSection, sectionMarkup } from '../sections.js';
 import { curveCharts, type Curve, type CurvesChart } from './curves.js';
-import { liveMarkup, sectionsPage } from './frame.js';
-import { rolloutSlider } from './rollouts.js';
 import { readRun, type RunState, type StepMetrics } from './folder.js';
+import { liveMarkup, sectionsPage } from './frame.js';
 import {
   findReference,
   initialModelKind,
@@ -23,6 +22,7 @@ import {
   type Expectation,
   type Reference,
 } from './reference.js';
+import { rolloutSlider } from './rollouts.js';
 
 /** The sections that change during training. */
 const SECTIONS = [

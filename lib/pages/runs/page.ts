@@ -3,20 +3,20 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { sort, sum } from 'd3-array';
 import { sha256 } from '../../io/provenance.js';
+import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 import { markup, type Content, type Markup } from '../../report/markup.js';
-import { scrollable } from '../figures.js';
-import { dataScript } from '../page.js';
 import { intervalText, figureText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';
+import { countText } from '../../text/english.js';
 import { metricCharts } from '../compare/page.js';
 import { METRICS, finalFigure, readTraining, type ComparedRun } from '../compare/runs.js';
+import { scrollable } from '../figures.js';
+import { dataScript } from '../page.js';
 import { curveCharts } from '../run/curves.js';
-import { liveMarkup, sectionsPage } from '../run/frame.js';
-import { sectionMarkup } from '../sections.js';
-import { rolloutSlider, type SteppedRollouts } from '../run/rollouts.js';
 import { readRollouts, runVersion, sampleSteps } from '../run/folder.js';
-import { countText } from '../../text/english.js';
-import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
+import { liveMarkup, sectionsPage } from '../run/frame.js';
+import { rolloutSlider, type SteppedRollouts } from '../run/rollouts.js';
+import { sectionMarkup } from '../sections.js';
 
 /** A run in a folder of runs, named by its path in it. */
 interface ListedRun extends Pick<ComparedRun, 'name' | 'steps' | 'settings'> {

@@ -1,8 +1,8 @@
 /** Serves the pages of a folder of runs, to this machine only. */
 import type { LocalServer } from '../../io/local-server.js';
-import { withNavigation } from '../page.js';
 import { markup, markupHtml } from '../../report/markup.js';
 import { compareHtml, readComparison } from '../compare/page.js';
+import { withNavigation } from '../page.js';
 import { readDescription, readRun } from '../run/folder.js';
 import { runPageHtml } from '../run/page.js';
 import { contentRoute, rolloutsRoute, servePages } from '../run/server.js';

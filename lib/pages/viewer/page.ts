@@ -1,12 +1,12 @@
 /** A page of recorded trajectories to filter, search, read and compare. */
 import { sum } from 'd3-array';
+import { writeFileSafely } from '../../io/files.js';
 import { markup, type Content } from '../../report/markup.js';
-import { bundleScript, packedElement, pageHtml } from '../page.js';
 import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../report/styles.js';
 import { tableMarkup } from '../../report/table-formats.js';
-import { scrollable } from '../figures.js';
-import { writeFileSafely } from '../../io/files.js';
 import { decimalText, countText } from '../../text/english.js';
+import { scrollable } from '../figures.js';
+import { bundleScript, packedElement, pageHtml } from '../page.js';
 import type { ViewerData } from './data.js';
 
 interface ViewerPage {

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { describeFaults } from '../../io/json.js';
 import { readJson, writeJson } from '../../io/files.js';
+import { describeFaults } from '../../io/json.js';
 import { shortPath } from '../../io/paths.js';
 import { contentHash } from '../../io/provenance.js';
 import { weightFiles } from '../../tensor/weight-files.js';

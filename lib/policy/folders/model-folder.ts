@@ -8,12 +8,16 @@ import {
   writeFileSafely,
   writeJson,
 } from '../../io/files.js';
+import { shortPath } from '../../io/paths.js';
+import { readTokenizerConfig } from '../../io/tokenizer-config.js';
 import { encodeSafetensors, type StorageType } from '../../tensor/safetensors.js';
 import { readSafetensors, withWeights } from '../../tensor/weight-files.js';
 import type { FileTokenizer } from '../../text/tokenizer.js';
-import { formatModelConfig } from '../model/families.js';
 import { LocalPolicy } from '../local-policy.js';
+import { formatModelConfig } from '../model/families.js';
 import { disposeMerged, mergePeftArrays } from '../model/lora.js';
+import { createModel, type Model } from '../model/model.js';
+import { arraysFromWeights, disposeWeights } from '../model/weights.js';
 import { BASE_FILE, requireBase } from './adapter-base.js';
 import {
   createLimitedTokenizer,
@@ -22,10 +26,6 @@ import {
   TRAIN_CONFIG_FILE,
   type PolicyFolders,
 } from './folder-settings.js';
-import { readTokenizerConfig } from '../../io/tokenizer-config.js';
-import { createModel, type Model } from '../model/model.js';
-import { arraysFromWeights, disposeWeights } from '../model/weights.js';
-import { shortPath } from '../../io/paths.js';
 import { makeModel, MODEL_PACKAGES } from './model-packages.js';
 import { modelsFolder, TRAINED_MODELS, warmedUpFolder } from './trained-models.js';
 

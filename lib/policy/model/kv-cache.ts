@@ -4,10 +4,10 @@
  * call.
  * Shape letters: B rows, L cached tokens, K key-value heads, D head width.
  */
-import { runAsGraph } from '../../tensor/graph.js';
-import { MASKED } from '../../tensor/ops.js';
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
+import { runAsGraph } from '../../tensor/graph.js';
+import { MASKED } from '../../tensor/ops.js';
 
 /** Keys and values of one layer, (B*K, L, D) each. */
 export type KeyValue = { k: tf.Tensor3D; v: tf.Tensor3D };

@@ -6,7 +6,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../../random.js';
 import { requireTensor, type NamedArray } from '../../tensor/safetensors.js';
-import type { ModelConfig, SlotPart } from './families.js';
 import {
   adaptedSlots,
   moduleName,
@@ -14,6 +13,7 @@ import {
   trainedSlots,
   type LoraOptions,
 } from '../folders/peft.js';
+import type { ModelConfig, SlotPart } from './families.js';
 import { matchLayout, takeColumns, transposeValues, type Weights } from './weights.js';
 
 /** A new adapter: A normal with deviation 1/sqrt(I), B 0. The caller disposes of it. */

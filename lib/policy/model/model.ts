@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Tensors } from '../../tensor/safetensors.js';
 import { describeFaults } from '../../io/json.js';
+import type { Tensors } from '../../tensor/safetensors.js';
 import { createTokenizer, type Tokenizer } from '../../text/tokenizer.js';
 import { parseModelConfig, type ModelConfig } from './families.js';
 import { weightsFromArrays, type Weights } from './weights.js';

@@ -1,6 +1,6 @@
 /** Charts of data frames, as Vega-Lite specifications. */
 import { extent, flatGroup, sort } from 'd3-array';
-import { highlightLines } from './lines.js';
+import { plural } from '../../text/english.js';
 import { listColumns, toRows, type Row, type Rows } from '../frame.js';
 import { figureText } from '../text.js';
 import {
@@ -11,9 +11,9 @@ import {
   valueTitle,
   distinctValues,
 } from '../titles.js';
-import { type VegaLiteSpec, type Chart, createChart } from './spec.js';
+import { highlightLines } from './lines.js';
 import { fieldName, seriesChannels } from './series.js';
-import { plural } from '../../text/english.js';
+import { type VegaLiteSpec, type Chart, createChart } from './spec.js';
 
 /** Subtitle of charts with results of the small world. */
 export const SMALL_WORLD_NOTE = 'Small world: levels are not comparable with the paper’s';

@@ -1,16 +1,16 @@
 /** Renders charts as static pictures: SVG without a browser, PDF and PNG by Chromium. */
-import { sum } from 'd3-array';
-import type { View } from 'vega';
-import type { TopLevelSpec } from 'vega-lite';
-import type { Chart } from './spec.js';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { sum } from 'd3-array';
+import type { View } from 'vega';
+import type { TopLevelSpec } from 'vega-lite';
 import { findProgram } from '../../io/paths.js';
 import { limitTime } from '../../io/time-limit.js';
+import type { Chart } from './spec.js';
 
 /** Width of characters in em, by class. */
 const LETTER_WIDTHS: readonly [letters: RegExp, width: number][] = [

@@ -1,6 +1,6 @@
 /** Vega-Lite specifications as charts with a title and a text alternative. */
-import type { TableCells } from '../table-formats.js';
 import { listColumns, type Row } from '../frame.js';
+import type { TableCells } from '../table-formats.js';
 
 /** A Vega-Lite specification that versions 5 (JupyterLab 4) and 6 both support. */
 export type VegaLiteSpec = Record<string, unknown>;

@@ -3,9 +3,9 @@ import { flatGroup } from 'd3-array';
 import { toRows, type Row, type Rows } from '../frame.js';
 import { figureText } from '../text.js';
 import { fieldTitle, valueTitle } from '../titles.js';
-import { type Chart, createChart } from './spec.js';
-import { fieldName } from './series.js';
 import { type ChartSpec, facet, POINT } from './chart.js';
+import { fieldName } from './series.js';
+import { type Chart, createChart } from './spec.js';
 
 interface StackedSpec extends Pick<ChartSpec, 'title' | 'subtitle' | 'yTitle'> {
   /** Field with a bar per value, in order. */

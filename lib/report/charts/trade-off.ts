@@ -1,11 +1,11 @@
 /** Exact match against model calls: what right answers cost. */
 import { extent } from 'd3-array';
-import { axisTitle, SMALL_WORLD_NOTE } from './chart.js';
-import { seriesChannels } from './series.js';
-import { createChart, type Chart, type VegaLiteSpec } from './spec.js';
 import { toRows, type Rows } from '../frame.js';
 import { figureText } from '../text.js';
 import { metricInfo, valueTitle, distinctValues } from '../titles.js';
+import { axisTitle, SMALL_WORLD_NOTE } from './chart.js';
+import { seriesChannels } from './series.js';
+import { createChart, type Chart, type VegaLiteSpec } from './spec.js';
 
 /** Readable on white and on black. */
 const GREY = '#888888';

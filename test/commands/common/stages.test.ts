@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { chiefFindings } from '../../../lib/commands/reproduce.js';
 import { createStages, verboseStages } from '../../../lib/commands/common/stages.js';
+import { chiefFindings } from '../../../lib/commands/reproduce.js';
 import { temporaryFolder } from '../../folder.js';
 
 const file = join(temporaryFolder(), 'runs', 'start.log');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { trainingMemory } from '../../../lib/commands/common/training-estimates.js';
 import { isLarge, parseModelConfig } from '../../../lib/policy/model/families.js';
 import { trainingPreset, withSettings } from '../../../lib/training/config.js';
-import { trainingMemory } from '../../../lib/commands/common/training-estimates.js';
 import { CONFIG } from '../../training/tiny.js';
 
 const SMOLLM2 = parseModelConfig({

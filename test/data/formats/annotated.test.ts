@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { PassageCollector } from '../../../lib/data/formats/format.js';
+import { withAnnotatedGraph } from '../../../lib/data/formats/read.js';
 import {
   graphQuestionType,
   type Question,
   type QuestionMetadata,
 } from '../../../lib/data/question.js';
-import { withAnnotatedGraph } from '../../../lib/data/formats/read.js';
 
 function corpus(): PassageCollector {
   const passages = new PassageCollector();

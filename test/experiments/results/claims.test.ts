@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { EXPERIMENTS } from '../../../lib/experiments/list.js';
 import { holm } from '../../../lib/evaluation/significance.js';
+import { EXPERIMENTS } from '../../../lib/experiments/list.js';
 import type { ClaimPart, Evidence, PaperClaim } from '../../../lib/experiments/results/claims.js';
-import { judgeClaims, judgeParts } from '../../../tools/reports/claims.js';
 import { packagePath } from '../../../lib/io/paths.js';
 import { readNotebook } from '../../../lib/notebook/nbformat.js';
+import { judgeClaims, judgeParts } from '../../../tools/reports/claims.js';
 import { emptyResult, lead } from '../made-up-results.js';
 
 const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../../lib/evaluation/table.js';
-import { paperFigure, paperMean, paperRows } from '../../../lib/experiments/results/paper.js';
 import { paperGains } from '../../../lib/experiments/parallel-vs-sequential.js';
+import { paperFigure, paperMean, paperRows } from '../../../lib/experiments/results/paper.js';
 
 describe('the paper’s figures', () => {
   it.each([

@@ -1,19 +1,19 @@
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
+import { evaluatedQuestions, graphQuestionType } from '../../../lib/data/question.js';
+import { BENCHMARK_TITLES, MANY } from '../../../lib/evaluation/selections.js';
+import type { WorkContext } from '../../../lib/experiments/experiment.js';
 import {
   answerComputation,
   evaluationBatchSize,
   type Answers,
   stratifiedSample,
 } from '../../../lib/experiments/running/answers.js';
-import type { WorkContext } from '../../../lib/experiments/experiment.js';
-import type { PolicyRun } from '../../../lib/training/policy-runs.js';
-import { loadWorld } from '../../../lib/retrieval/small-world.js';
-import { evaluatedQuestions, graphQuestionType } from '../../../lib/data/question.js';
-import { BENCHMARK_TITLES, MANY } from '../../../lib/evaluation/selections.js';
 import { TRAJECTORY_SAMPLE } from '../../../lib/experiments/trajectories.js';
-import { syntheticQuestion } from '../../pages/viewer/synthetic.js';
+import { loadWorld } from '../../../lib/retrieval/small-world.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
+import type { PolicyRun } from '../../../lib/training/policy-runs.js';
+import { syntheticQuestion } from '../../pages/viewer/synthetic.js';
 
 const RUN: PolicyRun = { method: 'r1', model: 'instruct', initSeed: 1, seed: 1 };
 const computation = answerComputation(() => [RUN]);

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { graphQuestionType } from '../../../lib/data/question.js';
 import { evaluatePolicy } from '../../../lib/evaluation/evaluate.js';
 import { matching } from '../../../lib/evaluation/table.js';
+import { createLookupPolicy } from '../../../lib/experiments/running/lookup.js';
 import { createRandom } from '../../../lib/random.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { rolloutSchema } from '../../../lib/rollout/options.js';
-import { drawQuestions } from '../../../tools/small-world/benchmarks.js';
-import { createLookupPolicy } from '../../../lib/experiments/running/lookup.js';
-import { trainTokenizer } from '../../../tools/warm-up/tokenizer.js';
-import { makeWorld } from '../../../tools/small-world/world.js';
 import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { drawQuestions } from '../../../tools/small-world/benchmarks.js';
+import { makeWorld } from '../../../tools/small-world/world.js';
+import { trainTokenizer } from '../../../tools/warm-up/tokenizer.js';
 
 const { things, passages } = makeWorld(createRandom('test'), { train: 40, dev: 30 });
 const counts = { nq: 300, triviaqa: 300, popqa: 300, hotpotqa: 300, many: 400 };

@@ -2,8 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../../lib/evaluation/table.js';
+import { dropIncompleteSeeds } from '../../../lib/experiments/lambda-ablation.js';
 import { mainRuns, wholeRuns } from '../../../lib/experiments/main-results.js';
 import { trainedRuns } from '../../../lib/experiments/running/retrain.js';
+import { listFolders } from '../../../lib/policy/folders/folder-settings.js';
 import { modelNames, modelPath, parseModelName } from '../../../lib/training/models.js';
 import {
   isTrained,
@@ -13,8 +15,6 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../../../lib/training/policy-runs.js';
-import { dropIncompleteSeeds } from '../../../lib/experiments/lambda-ablation.js';
-import { listFolders } from '../../../lib/policy/folders/folder-settings.js';
 import { temporaryFolder } from '../../folder.js';
 
 const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', initSeed: 2, seed: 1 };

@@ -2,17 +2,17 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { CodeCell } from '../../../lib/notebook/nbformat.js';
+import { MIME } from '../../../lib/notebook/nbformat.js';
 import { cellOutput, reportHtml } from '../../../lib/pages/notebook/page.js';
 import { isPlainHtml } from '../../../lib/pages/notebook/plain.js';
-import { markupHtml } from '../../../lib/report/markup.js';
-import type { CodeCell } from '../../../lib/notebook/nbformat.js';
 import { createTranscript, mimeBundle } from '../../../lib/report/display.js';
-import { MIME } from '../../../lib/notebook/nbformat.js';
+import { markupHtml } from '../../../lib/report/markup.js';
 import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import { temporaryFolder } from '../../folder.js';
 import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
-import { INJECTION } from '../viewer/synthetic.js';
 import { syntheticReport, syntheticTable } from '../../report/fixtures.js';
+import { INJECTION } from '../viewer/synthetic.js';
 
 const segment = { kind: 'policy' as const, tokenIds: [], text: `<think>${INJECTION}</think>` };
 const transcript = createTranscript(

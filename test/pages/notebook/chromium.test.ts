@@ -2,8 +2,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeIndex } from '../../../tools/reports/index-page.js';
 import { reportHtml } from '../../../lib/pages/notebook/page.js';
+import { writeIndex } from '../../../tools/reports/index-page.js';
 import { chromiumPath, closeChromium, openPage, type OpenPage } from '../../browser/chromium.js';
 import {
   accessibilityComplaints,

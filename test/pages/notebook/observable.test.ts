@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CodeCell } from '../../../lib/notebook/nbformat.js';
+import { observableHtml } from '../../../lib/pages/notebook/observable.js';
 import { bandChart } from '../../../lib/report/charts/chart.js';
 import { mimeBundle } from '../../../lib/report/display.js';
-import { observableHtml } from '../../../lib/pages/notebook/observable.js';
 import { plainTable } from '../../../lib/report/table.js';
 import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
 

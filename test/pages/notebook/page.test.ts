@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Cell, CodeCell } from '../../../lib/notebook/nbformat.js';
-import { reportHtml } from '../../../lib/pages/notebook/page.js';
+import { MIME } from '../../../lib/notebook/nbformat.js';
 import { createMarkdown } from '../../../lib/pages/notebook/markdown.js';
+import { reportHtml } from '../../../lib/pages/notebook/page.js';
 import { markupHtml } from '../../../lib/report/markup.js';
 import { temporaryFolder } from '../../folder.js';
 import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
-import { MIME } from '../../../lib/notebook/nbformat.js';
 import { shown, syntheticChart, syntheticReport, syntheticTable } from '../../report/fixtures.js';
 
 const results = syntheticReport();

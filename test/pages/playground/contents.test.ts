@@ -1,6 +1,11 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Question } from '../../../lib/data/question.js';
+import { stepFolder } from '../../../lib/experiments/running/runs.js';
+import { CHECKPOINTS } from '../../../lib/io/paths.js';
+import { exampleQuestion, readPlayground } from '../../../lib/pages/playground/contents.js';
+import { SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
 import { INITIAL_MODELS } from '../../../lib/training/models.js';
 import {
   adapterFolder,
@@ -9,11 +14,6 @@ import {
   runName,
   type PolicyRun,
 } from '../../../lib/training/policy-runs.js';
-import { stepFolder } from '../../../lib/experiments/running/runs.js';
-import { CHECKPOINTS } from '../../../lib/io/paths.js';
-import type { Question } from '../../../lib/data/question.js';
-import { exampleQuestion, readPlayground } from '../../../lib/pages/playground/contents.js';
-import { SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
 import { subQuestion } from '../../data/questions.js';
 import { temporaryFolder } from '../../folder.js';
 

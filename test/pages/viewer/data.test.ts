@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { turnsFromSegments, viewerData } from '../../../lib/pages/viewer/data.js';
 import { shownResults } from '../../../lib/report/segments.js';
-import { wrapResults } from '../../../lib/text/tags.js';
+import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 import { splitTranscript } from '../../../lib/text/response.js';
+import { wrapResults } from '../../../lib/text/tags.js';
 import { recordedLine, syntheticData, syntheticLines, syntheticQuestion } from './synthetic.js';
 import type { TurnSpec } from './synthetic.js';
-import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 
 const prepared = (i: number, turns: TurnSpec[], answer: string | null, extra = {}) =>
   syntheticData([recordedLine(syntheticQuestion(i), turns, answer, extra)], i + 1).trajectories[0];

@@ -1,9 +1,9 @@
 /** Synthetic trajectories on synthetic questions. */
 import type { Question } from '../../../lib/data/question.js';
-import { subQuestion } from '../../data/questions.js';
 import { viewerData, type ViewerData } from '../../../lib/pages/viewer/data.js';
 import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 import type { Trajectory } from '../../../lib/rollout/trajectory.js';
+import { subQuestion } from '../../data/questions.js';
 
 /** Text of a hostile trajectory. */
 export const INJECTION =

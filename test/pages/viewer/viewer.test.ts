@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ViewerData } from '../../../lib/pages/viewer/data.js';
 import { viewerHtml } from '../../../lib/pages/viewer/page.js';
+import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import type { OpenPage, Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
@@ -11,7 +12,6 @@ import { temporaryFolder } from '../../folder.js';
 import { cases } from '../../full.js';
 import { INJECTION, recordedLine, syntheticData } from './synthetic.js';
 import { syntheticLines, syntheticQuestion } from './synthetic.js';
-import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 
 const COUNT = cases(2_000, 10_000);
 const folder = temporaryFolder();

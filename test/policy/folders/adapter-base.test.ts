@@ -11,9 +11,9 @@ import {
 } from '../../../lib/policy/folders/adapter-base.js';
 import { readPeftConfig } from '../../../lib/policy/folders/folder-settings.js';
 import { exportModel, loadLocalPolicy } from '../../../lib/policy/folders/model-folder.js';
-import { adapterBase } from '../../../lib/training/models.js';
 import { READER, REAL_MODEL } from '../../../lib/policy/folders/trained-models.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
+import { adapterBase } from '../../../lib/training/models.js';
 import { temporaryFolder } from '../../folder.js';
 import { writeTinyAdapter, writeTinyModel } from '../../training/tiny-adapter.js';
 

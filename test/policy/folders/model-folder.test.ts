@@ -8,12 +8,12 @@ import {
   settingFiles,
 } from '../../../lib/policy/folders/folder-settings.js';
 import { loadLocalPolicy, loadModel, saveModel } from '../../../lib/policy/folders/model-folder.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
 import { encodeSafetensors, floatToHalf, halfToFloat } from '../../../lib/tensor/safetensors.js';
 import { readSafetensors } from '../../../lib/tensor/weight-files.js';
-import { useBackend } from '../../../lib/tensor/backend.js';
 import { folderForEach } from '../../folder.js';
-import { CONFIG, TOKENIZER, TOKENIZER_JSON, tinyModel } from '../../training/tiny.js';
 import { isFull } from '../../full.js';
+import { CONFIG, TOKENIZER, TOKENIZER_JSON, tinyModel } from '../../training/tiny.js';
 
 const inFolder = folderForEach();
 await useBackend('wasm');

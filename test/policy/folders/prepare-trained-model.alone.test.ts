@@ -2,8 +2,8 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { MODEL_PACKAGES } from '../../../lib/policy/folders/model-packages.js';
 import { loadLocalPolicy, prepareTrainedModel } from '../../../lib/policy/folders/model-folder.js';
+import { MODEL_PACKAGES } from '../../../lib/policy/folders/model-packages.js';
 import { TRAINED_MODELS } from '../../../lib/policy/folders/trained-models.js';
 import { createRandom } from '../../../lib/random.js';
 import { useBackend } from '../../../lib/tensor/backend.js';

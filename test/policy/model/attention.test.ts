@@ -1,5 +1,4 @@
 /** Attention compared with a plain computation, one query at a time. */
-import { MASKED } from '../../../lib/tensor/ops.js';
 import * as tf from '@tensorflow/tfjs-core';
 import { range, sum } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -13,6 +12,7 @@ import {
 import type { KeyValue } from '../../../lib/policy/model/kv-cache.js';
 import { createRandom } from '../../../lib/random.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
+import { MASKED } from '../../../lib/tensor/ops.js';
 import { CONFIG } from '../../training/tiny.js';
 
 const [ROWS, CACHED, LONG] = [2, 40, 530];

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { readJson } from '../../../lib/io/files.js';
+import { loadModel, saveModel } from '../../../lib/policy/folders/model-folder.js';
+import { LocalPolicy } from '../../../lib/policy/local-policy.js';
 import {
   numParameters,
   parseModelConfig,
   formatModelConfig,
 } from '../../../lib/policy/model/families.js';
-import { loadModel, saveModel } from '../../../lib/policy/folders/model-folder.js';
-import { LocalPolicy } from '../../../lib/policy/local-policy.js';
 import { prefixTree } from '../../../lib/policy/model/prefix-tree.js';
 import { forward, computeLogits, rotaryTable } from '../../../lib/policy/model/transformer.js';
 import { createRandom } from '../../../lib/random.js';

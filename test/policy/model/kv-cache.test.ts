@@ -1,4 +1,3 @@
-import { MASKED } from '../../../lib/tensor/ops.js';
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import fc from 'fast-check';
@@ -10,6 +9,7 @@ import {
   type CacheBlock,
 } from '../../../lib/policy/model/kv-cache.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
+import { MASKED } from '../../../lib/tensor/ops.js';
 
 const KV_HEADS = 2;
 const HEAD_WIDTH = 3;

@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parsePeftConfig, peftConfig } from '../../../lib/policy/folders/peft.js';
 import {
   arraysFromAdapter,
   createAdapter,
@@ -7,7 +8,6 @@ import {
   mergeAdapter,
   mergePeftArrays,
 } from '../../../lib/policy/model/lora.js';
-import { parsePeftConfig, peftConfig } from '../../../lib/policy/folders/peft.js';
 import { prefixTree } from '../../../lib/policy/model/prefix-tree.js';
 import { forward, computeLogits, rotaryTable } from '../../../lib/policy/model/transformer.js';
 import {

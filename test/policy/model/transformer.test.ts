@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { numParameters, parseModelConfig } from '../../../lib/policy/model/families.js';
-import { parseSafetensors, encodeSafetensors } from '../../../lib/tensor/safetensors.js';
 import { prefixTree } from '../../../lib/policy/model/prefix-tree.js';
 import {
   forward,
@@ -17,6 +16,7 @@ import {
 } from '../../../lib/policy/model/weights.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { chosenLogProbs, gatherRows } from '../../../lib/tensor/ops.js';
+import { parseSafetensors, encodeSafetensors } from '../../../lib/tensor/safetensors.js';
 
 const folder = new URL('../../fixtures/llama-tiny/', import.meta.url);
 const read = (name: string): Buffer => readFileSync(new URL(name, folder));

@@ -1,14 +1,14 @@
 import { cross, range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { METHODS } from '../../../lib/training/methods.js';
+import { timeParts } from '../../../lib/experiments/latency/experiment.js';
 import { bandChart, intervalChart, lineChart } from '../../../lib/report/charts/chart.js';
-import { stackedChart } from '../../../lib/report/charts/stacked.js';
+import { trainingRows, type CurvePoint } from '../../../lib/report/charts/curves.js';
+import { renderSvg, textWidth } from '../../../lib/report/charts/render.js';
 import { STYLES, seriesChannels } from '../../../lib/report/charts/series.js';
 import { createChart, type VegaLiteSpec } from '../../../lib/report/charts/spec.js';
-import { trainingRows, type CurvePoint } from '../../../lib/report/charts/curves.js';
+import { stackedChart } from '../../../lib/report/charts/stacked.js';
 import { createFrame } from '../../../lib/report/frame.js';
-import { renderSvg, textWidth } from '../../../lib/report/charts/render.js';
-import { timeParts } from '../../../lib/experiments/latency/experiment.js';
+import { METHODS } from '../../../lib/training/methods.js';
 import { syntheticLatency } from '../../experiments/synthetic-latency.js';
 import { where } from '../fixtures.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { highlightLines, linesOverTime, smoothLines } from '../../../lib/report/charts/lines.js';
 import { bandChart } from '../../../lib/report/charts/chart.js';
+import { highlightLines, linesOverTime, smoothLines } from '../../../lib/report/charts/lines.js';
 import { renderSvg } from '../../../lib/report/charts/render.js';
 
 const rows = ['a', 'b', 'c'].flatMap((curve, i) =>

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { trainEncoder } from '../../../tools/encoder/contrastive.js';
 import { createRandom } from '../../../lib/random.js';
 import { createDenseRetriever, encodePassages } from '../../../lib/retrieval/dense.js';
 import {
@@ -7,10 +6,11 @@ import {
   type HashedEncoder,
   type HashedWeights,
 } from '../../../lib/retrieval/encoder.js';
-import { randomWeights } from '../../../tools/encoder/hashed-weights.js';
 import { buildExactIndex } from '../../../lib/retrieval/exact.js';
 import { retrievalRecall } from '../../../lib/retrieval/recall.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
+import { trainEncoder } from '../../../tools/encoder/contrastive.js';
+import { randomWeights } from '../../../tools/encoder/hashed-weights.js';
 import { makePassages } from '../../retrieval/passages.js';
 
 /**

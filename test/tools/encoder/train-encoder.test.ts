@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { trainEncoderFiles } from '../../../tools/encoder/retrain-encoder.js';
 import { loadEncoder } from '../../../lib/retrieval/encoder.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
+import { trainEncoderFiles } from '../../../tools/encoder/retrain-encoder.js';
 import { temporaryFolder } from '../../folder.js';
 import { FILMS } from '../../retrieval/passages.js';
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { drawCases, drawRewardCases } from '../../../tools/export-cases/draw-cases.js';
 import { readJsonLines } from '../../../lib/io/files.js';
 import { packagePath } from '../../../lib/io/paths.js';
 import { createRandom } from '../../../lib/random.js';
@@ -10,6 +9,7 @@ import {
   scoringInputFromTranscript,
 } from '../../../lib/rewards/reward.js';
 import { ambiguity, splitTranscript } from '../../../lib/text/response.js';
+import { drawCases, drawRewardCases } from '../../../tools/export-cases/draw-cases.js';
 
 const cases = drawRewardCases(createRandom('cases'), 4000);
 const numWith = (holds: (text: string) => boolean): number =>

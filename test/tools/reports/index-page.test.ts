@@ -2,15 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path, { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../../lib/experiments/list.js';
-import { markup, markupHtml } from '../../../lib/report/markup.js';
-import { claimsSection, writeIndex } from '../../../tools/reports/index-page.js';
-import { judgeClaims } from '../../../tools/reports/claims.js';
 import { pageHtml } from '../../../lib/pages/page.js';
 import { lineChart } from '../../../lib/report/charts/chart.js';
+import { markup, markupHtml } from '../../../lib/report/markup.js';
+import { judgeClaims } from '../../../tools/reports/claims.js';
+import { claimsSection, writeIndex } from '../../../tools/reports/index-page.js';
 import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import { accessibilityComplaints, chartComplaints } from '../../browser/page-checks.js';
-import { temporaryFolder } from '../../folder.js';
 import { chart, emptyResult, lead, writeReport } from '../../experiments/made-up-results.js';
+import { temporaryFolder } from '../../folder.js';
 
 const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { intervalChart } from '../../../lib/report/charts/chart.js';
 import { markupHtml } from '../../../lib/report/markup.js';
-import { answersPicture, thumbnail } from '../../../tools/reports/pictures.js';
 import type { With } from '../../../lib/rollout/trajectory.js';
+import { answersPicture, thumbnail } from '../../../tools/reports/pictures.js';
 
 /** A right answer after these searches. */
 const answered = (method: string, questionId: string, turns: string[][]): With<'method'> => ({

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PolicyRun } from '../../../lib/training/policy-runs.js';
 import {
   policyTitle,
   trajectories,
   TRAJECTORY_RUNS,
 } from '../../../lib/experiments/trajectories.js';
+import type { PolicyRun } from '../../../lib/training/policy-runs.js';
 import { exportTrajectories } from '../../../tools/reports/pages.js';
 import { chromiumPath, openPage } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';

@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { realConfig } from '../../../lib/experiments/real-model/settings.js';
 import {
   encodeSafetensors,
   parseSafetensors,
   parseStored,
 } from '../../../lib/tensor/safetensors.js';
 import { roundAdapter, writeAdapterCard } from '../../../tools/runs/publish.js';
-import { realConfig } from '../../../lib/experiments/real-model/settings.js';
 import { temporaryFolder } from '../../folder.js';
 
 /** The card of an adapter evaluated after `steps`; the last but one is chosen. */

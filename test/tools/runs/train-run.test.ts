@@ -2,12 +2,12 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { DevPoint } from '../../../lib/experiments/running/train-runs.js';
-import { keptAdapter } from '../../../lib/training/run.js';
 import {
   adapterFolder,
   trainConfigForRun,
   type PolicyRun,
 } from '../../../lib/training/policy-runs.js';
+import { keptAdapter } from '../../../lib/training/run.js';
 import { publishBest } from '../../../tools/runs/train-run.js';
 import { linesOf } from '../../commands/tiny-world.js';
 import { folderForEach } from '../../folder.js';

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { loadQuestions, readQuestions, type Question } from '../../../lib/data/flashrag.js';
-import { readDraw } from '../../../lib/retrieval/small-world.js';
 import { CONDITIONS, packagePath } from '../../../lib/io/paths.js';
+import { readDraw } from '../../../lib/retrieval/small-world.js';
 import { TEST_COUNTS } from '../../../tools/small-world/benchmarks.js';
+import { smallWorld } from '../../../tools/small-world/build.js';
 import {
   drawConditions,
   drawTest,
   earlierQuestions,
   frozenCommit,
 } from '../../../tools/small-world/draw-test.js';
-import { smallWorld } from '../../../tools/small-world/build.js';
 import { temporaryFolder } from '../../folder.js';
 
 describe('test questions', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { trainBpe } from '../../../tools/warm-up/tokenizer.js';
 import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { trainBpe } from '../../../tools/warm-up/tokenizer.js';
 import { readFixture } from '../../fixtures/read.js';
 
 interface Fixture {

@@ -8,13 +8,6 @@ import {
 } from '../../../lib/data/question.js';
 import { createRandom } from '../../../lib/random.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { createQuestionMaker } from '../../../tools/small-world/questions.js';
-import {
-  demonstrate,
-  verdictDrill,
-  type DemonstrationOptions,
-} from '../../../tools/warm-up/demonstrations.js';
-import { makeWorld } from '../../../tools/small-world/world.js';
 import { exactMatch } from '../../../lib/text/answer-match.js';
 import {
   executedSearches,
@@ -23,6 +16,13 @@ import {
   type TextSegment,
 } from '../../../lib/text/response.js';
 import { parseBlocks } from '../../../lib/text/tags.js';
+import { createQuestionMaker } from '../../../tools/small-world/questions.js';
+import { makeWorld } from '../../../tools/small-world/world.js';
+import {
+  demonstrate,
+  verdictDrill,
+  type DemonstrationOptions,
+} from '../../../tools/warm-up/demonstrations.js';
 
 const random = createRandom('demonstrations');
 const { things, passages } = makeWorld(random, { train: 30 });

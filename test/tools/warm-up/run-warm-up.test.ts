@@ -1,16 +1,16 @@
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
 import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { disposeWeights, type Weights } from '../../../lib/policy/model/weights.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
+import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
 import {
   runWarmUp,
   type SupervisedStep,
   type WarmUpRun,
 } from '../../../tools/warm-up/run-warm-up.js';
-import { useBackend } from '../../../lib/tensor/backend.js';
 import { linesOf } from '../../commands/tiny-world.js';
 import { temporaryFolder } from '../../folder.js';
-import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
 import { smallModel, warmUpOf } from './tiny-warm-up.js';
 
 const root = temporaryFolder();

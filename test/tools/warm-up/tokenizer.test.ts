@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { createRandom } from '../../../lib/random.js';
+import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { NUMBERS, YEARS } from '../../../tools/small-world/world.js';
 import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
 import { trainTokenizer } from '../../../tools/warm-up/tokenizer.js';
-import { NUMBERS, YEARS } from '../../../tools/small-world/world.js';
-import { createTokenizer } from '../../../lib/text/tokenizer.js';
 
 it('keeps every number and the words of thoughts whole', () => {
   const tokenizer = createTokenizer(

@@ -1,7 +1,7 @@
 /** One method's turns as they happen, token by token. */
-import { h } from '../../browser/dom.js';
 import type { Markup } from '../../../report/markup.js';
 import { resultMarkup, shownResults } from '../../../report/segments.js';
+import { h } from '../../browser/dom.js';
 import type { PlaygroundMethod } from '../setup.js';
 import type { PlaygroundEvent } from './worker.js';
 

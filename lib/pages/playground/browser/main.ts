@@ -3,9 +3,9 @@
  * which answers it. The worker's events fill the player's column and lane, then the
  * comparison.
  */
-import { h, unpackElement } from '../../browser/dom.js';
-import '../../browser/report.js';
 import { unknownNamesWarning } from '../../../text/names.js';
+import '../../browser/report.js';
+import { h, unpackElement } from '../../browser/dom.js';
 import {
   ADAPTER_FILES,
   MODEL_FILES,

@@ -1,8 +1,8 @@
 /** Shows what the methods did when, and the result in figures. */
 import { range, sort, sum } from 'd3-array';
-import { h, scrollable, table } from '../../browser/dom.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/answer-match.js';
+import { h, scrollable, table } from '../../browser/dom.js';
 import type { PlaygroundEvent } from './worker.js';
 
 /** Uninterrupted work of the model or the retriever; times in ms since the question. */

@@ -3,10 +3,10 @@
  * part starts if its elements exist.
  */
 import '../../browser/report.js';
-import { drawCharts, type Spec } from '../../browser/charts.js';
-import { byId, unpackElement } from '../../browser/dom.js';
 import { highlightLines, linesOverTime, smoothLines } from '../../../report/charts/lines.js';
 import type { DrawnSpec } from '../../../report/charts/spec.js';
+import { drawCharts, type Spec } from '../../browser/charts.js';
+import { byId, unpackElement } from '../../browser/dom.js';
 import { keepLive } from './live.js';
 import { startRuns } from './runs.js';
 

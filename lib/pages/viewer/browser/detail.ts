@@ -1,8 +1,8 @@
 /** Shows one trajectory in full. */
 import { mean } from 'd3-array';
-import { h, scrollable, table } from '../../browser/dom.js';
 import { segmentsMarkup } from '../../../report/segments.js';
 import { decimalText } from '../../../text/english.js';
+import { h, scrollable, table } from '../../browser/dom.js';
 import type { ViewerData, ViewerLabel, ViewerTrajectory } from '../data.js';
 import { drawDiagram, policyDiagram, questionDiagram } from './diagram.js';
 import { findGroup } from './filter.js';

@@ -1,7 +1,7 @@
 /** Diagrams of question graph and searches. Boxes in one column happen in parallel. */
 import type { SubQuestion } from '../../../data/question.js';
-import { svg } from '../../browser/dom.js';
 import { paddedWords } from '../../../text/answer-match.js';
+import { svg } from '../../browser/dom.js';
 import type { ViewerTrajectory } from '../data.js';
 
 interface Box {

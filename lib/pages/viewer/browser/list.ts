@@ -1,5 +1,6 @@
 /** The list of trajectories, and the form that filters it. */
 import { range } from 'd3-array';
+import { countText } from '../../../text/english.js';
 import { h, labelled, select, type Content } from '../../browser/dom.js';
 import type { ViewerData } from '../data.js';
 import {
@@ -10,7 +11,6 @@ import {
   ORDER_OPTIONS,
   type Criteria,
 } from './filter.js';
-import { countText } from '../../../text/english.js';
 
 /** Name of the labels' check boxes, and of the labels in an address. */
 const LABELS = 'labels';

@@ -1,10 +1,10 @@
 /** Starts the viewer: unpacks the data, builds form, list and detail. */
+import { plural, countText } from '../../../text/english.js';
 import { h, unpackElement } from '../../browser/dom.js';
 import type { ViewerData, ViewerTrajectory } from '../data.js';
 import { detailNode, signed, verdict } from './detail.js';
 import { createFilter, findPartner, orderItems } from './filter.js';
 import { createControls, createVirtualList } from './list.js';
-import { plural, countText } from '../../../text/english.js';
 
 /** In pixels, as in the style sheet. */
 const ROW_HEIGHT = 68;
