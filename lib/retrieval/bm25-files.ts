@@ -13,6 +13,7 @@ import {
   readdirSync,
 } from 'node:fs';
 import { mkdir, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
@@ -42,6 +43,7 @@ import {
 } from './bm25.js';
 import { readManifest, requireSame } from './dense.js';
 import type { Retriever } from './retriever.js';
+import { countBatches } from './word-counters.js';
 
 /** A passage file, and the analyzer for its texts. */
 export interface Bm25Corpus {
@@ -81,6 +83,12 @@ const POSTINGS = 'postings.bin';
 const UNPACKED = 'passages.jsonl';
 /** Postings held in memory while indexing, 6 bytes each; a quarter when merging. */
 const SHARD_SIZE = 1 << 24;
+/** Characters of text counted at a time. */
+const BATCH_CHARACTERS = 1e6;
+/** In bytes. Below, starting processes takes longer than what they save. */
+const SMALL_CORPUS = 20e6;
+/** More counters would wait for the process that reads and writes. */
+const MAX_COUNTERS = 3;
 /** Maximum bytes of postings that a search keeps in memory. */
 const CACHE_SIZE = 256e6;
 
@@ -125,6 +133,8 @@ export interface OpenOptions {
   signal?: AbortSignal;
   /** Postings held in memory while indexing. */
   shardSize?: number;
+  /** How many processes count words. Default: 1 for a small corpus, otherwise up to 3. */
+  processes?: number;
 }
 
 /**
@@ -134,7 +144,7 @@ export interface OpenOptions {
  */
 export async function openBm25Files(
   corpus: Bm25Corpus,
-  { folder = defaultBm25Folder(corpus), signal, shardSize = SHARD_SIZE }: OpenOptions = {},
+  { folder = defaultBm25Folder(corpus), signal, ...options }: OpenOptions = {},
 ): Promise<Bm25Files> {
   const state = await describeState(corpus);
   const why = await findReason(corpus, { folder, state });
@@ -148,7 +158,7 @@ export async function openBm25Files(
         await mkdir(aside);
         const written = await writeIndex(corpus, {
           aside,
-          shardSize,
+          ...options,
           signal: AbortSignal.any(signals),
         });
         if (difference(state, await describeState(corpus)))
@@ -212,9 +222,14 @@ async function describeState({ file, analyzer }: Bm25Corpus): Promise<Manifest['
 
 // Writing
 
+interface WriteOptions extends Pick<OpenOptions, 'shardSize' | 'processes'> {
+  aside: string;
+  signal: AbortSignal;
+}
+
 async function writeIndex(
   { file, titleWeight, analyzer }: Bm25Corpus,
-  { aside, signal, shardSize }: { aside: string; signal: AbortSignal; shardSize: number },
+  { aside, signal, shardSize = SHARD_SIZE, processes }: WriteOptions,
 ): Promise<Pick<Manifest, 'checks' | 'sizes'>> {
   const sizes: Manifest['sizes'] = {};
   let plain = file;
@@ -223,24 +238,43 @@ async function writeIndex(
     await pipeline(createReadStream(file), createGunzip(), createWriteStream(plain), { signal });
     sizes[UNPACKED] = statSync(plain).size;
   }
-  const indexer = new Bm25Indexer({ titleWeight, analyze: ANALYZERS.get(analyzer).analyze });
+  const indexer = new Bm25Indexer({});
   const [starts, lengths]: number[][] = [[], []];
   const shards: ShardFile[] = [];
+  const addShard = async (): Promise<void> =>
+    void shards.push(await writeShard(join(aside, `shard-${shards.length}`), indexer.takeShard()));
+  const { size } = statSync(plain);
   const megabytes = (bytes: number): number => Math.ceil(bytes / 1e6);
-  const progress = startProgress(`MB of ${basename(file)}`, megabytes(statSync(plain).size));
+  const progress = startProgress(`MB of ${basename(file)}`, megabytes(size));
   const breathe = createBreather(signal);
-  try {
+  async function* readBatches(): AsyncGenerator<string[]> {
+    let [batch, characters]: [string[], number] = [[], 0];
     for await (const { passage, start, length } of streamPassages(plain)) {
-      indexer.add(passage.contents);
       starts.push(start);
       lengths.push(length);
-      if (indexer.numPostings >= shardSize)
-        shards.push(await writeShard(join(aside, `shard-${shards.length}`), indexer.takeShard()));
-      if (starts.length % 256 > 0) continue;
+      batch.push(passage.contents);
+      characters += passage.contents.length;
+      if (characters < Math.min(BATCH_CHARACTERS, shardSize)) continue;
+      yield batch;
+      [batch, characters] = [[], 0];
       progress.update(megabytes(start));
       await breathe();
     }
-    shards.push(await writeShard(join(aside, `shard-${shards.length}`), indexer.takeShard()));
+    yield batch;
+  }
+  try {
+    const counting = {
+      vocabulary: indexer.vocabulary,
+      titleWeight,
+      analyzer,
+      signal,
+      processes: processes ?? chooseProcesses(size),
+    };
+    await countBatches(readBatches(), counting, async (counts) => {
+      indexer.add(counts);
+      if (indexer.numPostings >= shardSize) await addShard();
+    });
+    await addShard();
     const weights = indexer.weights();
     const postings = join(aside, POSTINGS);
     const merged = await mergeShards(shards, { weights, postings, breathe, size: shardSize / 4 });
@@ -268,6 +302,9 @@ async function writeIndex(
     }
   }
 }
+
+const chooseProcesses = (size: number): number =>
+  size < SMALL_CORPUS ? 1 : Math.min(MAX_COUNTERS, availableParallelism());
 
 /** A shard on disk: its counts, passages and codes. */
 interface ShardFile {

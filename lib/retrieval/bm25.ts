@@ -53,6 +53,9 @@ interface Bm25Index extends Weights {
   postings(word: number): Postings;
 }
 
+/** Passages counted at a time. */
+const BATCH_SIZE = 256;
+
 /**
  * A BM25 retriever with Lucene's formula: `score = sum over query words of idf * tf / (tf
  * + k1 * (1 - b + b * length / meanLength))`, `idf = ln(1 + (N - df + 0.5) / (df +
@@ -66,7 +69,11 @@ export function createBm25Retriever(
   options: Bm25Options = {},
 ): Bm25Retriever {
   const indexer = new Bm25Indexer(options);
-  for (const { contents } of passages) indexer.add(contents);
+  const counter = new WordCounter(indexer.vocabulary, options);
+  for (let i = 0; i < passages.length; i += BATCH_SIZE) {
+    const batch = passages.slice(i, i + BATCH_SIZE);
+    indexer.add(counter.count(batch.map(({ contents }) => contents)));
+  }
   const bm25 = createBm25Search(indexInMemory(indexer), options);
   return { ...retrieverFrom(bm25, (i) => passages[i]), passages };
 }
@@ -158,55 +165,112 @@ export function hashWord(text: string): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** Counts the words of passages; returns the postings in shards, which can be written. */
+/** How often words occur in some passages. */
+export interface WordCounts {
+  /** Numbers of each passage's distinct words, one passage after another. */
+  words: Uint32Array;
+  /** How often each of them occurs in its passage. */
+  frequencies: Float64Array;
+  /** Where the words of each passage end. */
+  ends: Uint32Array;
+  /** Lengths of the passages, in words. */
+  lengths: Float64Array;
+}
+
+/** Counts the words of passages for a {@link Bm25Indexer}. */
+export class WordCounter {
+  private readonly titleWeight: number;
+  private readonly analyze: (text: string) => string[];
+  /** Frequency of each word of the vocabulary in the passage being counted. */
+  private readonly frequencies: number[] = [];
+  // The words of the passages that are being counted.
+  private words = new Uint32Array(1024);
+  private counts = new Float64Array(1024);
+  private numCounted = 0;
+
+  /**
+   * @param vocabulary where it adds the words
+   * @throws RangeError for a negative weight
+   */
+  constructor(
+    private readonly vocabulary: Vocabulary,
+    { titleWeight = 1, analyze = splitWords }: Bm25Options,
+  ) {
+    if (!(titleWeight >= 0))
+      throw new RangeError(`Expected titleWeight to be a number >= 0, but got ${titleWeight}.`);
+    this.titleWeight = titleWeight;
+    this.analyze = analyze;
+  }
+
+  count(contents: readonly string[]): WordCounts {
+    const ends = new Uint32Array(contents.length);
+    const lengths = new Float64Array(contents.length);
+    this.numCounted = 0;
+    for (const [i, passage] of contents.entries()) {
+      const { title, text } = splitContents(passage);
+      const start = this.numCounted;
+      lengths[i] = this.countText(title, this.titleWeight) + this.countText(text, 1);
+      for (let at = start; at < this.numCounted; at++) {
+        this.counts[at] = this.frequencies[this.words[at]];
+        this.frequencies[this.words[at]] = 0;
+      }
+      ends[i] = this.numCounted;
+    }
+    const words = this.words.slice(0, this.numCounted);
+    return { words, frequencies: this.counts.slice(0, this.numCounted), ends, lengths };
+  }
+
+  /** Returns the weighted length of the text. */
+  private countText(text: string, weight: number): number {
+    if (weight === 0) return 0;
+    const { vocabulary, frequencies } = this;
+    const found = this.analyze(text);
+    for (const word of found) {
+      const number = vocabulary.add(word);
+      if (number === frequencies.length) frequencies.push(0);
+      if (frequencies[number] === 0) this.addWord(number);
+      frequencies[number] += weight;
+    }
+    return weight * found.length;
+  }
+
+  private addWord(number: number): void {
+    if (this.numCounted === this.words.length) {
+      this.words = doubled(this.words);
+      this.counts = doubled(this.counts);
+    }
+    this.words[this.numCounted++] = number;
+  }
+}
+
+/** Turns counted words into postings, in shards that can be written. */
 export class Bm25Indexer {
   readonly vocabulary = new Vocabulary();
   /** Number of postings since the last shard. */
   numPostings = 0;
-  private readonly settings: Required<Bm25Options>;
+  private readonly settings: { k1: number; b: number };
   private readonly codeOf = new Map<number, number>();
   /** Lengths of the passages, in words. */
   private readonly lengths: number[] = [];
-  /** Frequency of each word in the passage being counted. */
-  private readonly frequencies: number[] = [];
   // Postings in passage order, and where those of each passage end.
   private wordNumbers = new Uint32Array(1024);
   private codes = new Uint16Array(1024);
   private ends: number[] = [];
 
-  constructor(options: Bm25Options) {
-    const { k1 = 1.2, b = 0.75, titleWeight = 1, analyze = splitWords } = options;
+  constructor({ k1 = 1.2, b = 0.75 }: Bm25Options) {
     if (!(k1 >= 0)) throw new RangeError(`Expected k1 to be a number >= 0, but got ${k1}.`);
     if (!(b >= 0 && b <= 1))
       throw new RangeError(`Expected b to be a number from 0 to 1, but got ${b}.`);
-    if (!(titleWeight >= 0))
-      throw new RangeError(`Expected titleWeight to be a number >= 0, but got ${titleWeight}.`);
-    this.settings = { k1, b, titleWeight, analyze };
+    this.settings = { k1, b };
   }
 
-  add(contents: string): void {
-    const { vocabulary, frequencies, settings } = this;
-    const distinct: number[] = [];
-    let length = 0;
-    const count = (text: string, weight: number): void => {
-      if (weight === 0) return;
-      for (const word of settings.analyze(text)) {
-        const number = vocabulary.add(word);
-        if (number === frequencies.length) frequencies.push(0);
-        if (frequencies[number] === 0) distinct.push(number);
-        frequencies[number] += weight;
-        length += weight;
-      }
-    };
-    const { title, text } = splitContents(contents);
-    count(title, settings.titleWeight);
-    count(text, 1);
-    for (const word of distinct) {
-      this.addPosting(word, frequencies[word]);
-      frequencies[word] = 0;
+  /** Adds the next passages, whose words are numbered by {@link vocabulary}. */
+  add({ words, frequencies, ends, lengths }: WordCounts): void {
+    for (let passage = 0, at = 0; passage < ends.length; passage++) {
+      for (; at < ends[passage]; at++) this.addPosting(words[at], frequencies[at]);
+      this.ends.push(this.numPostings);
+      this.lengths.push(lengths[passage]);
     }
-    this.ends.push(this.numPostings);
-    this.lengths.push(length);
   }
 
   private addPosting(word: number, frequency: number): void {
@@ -258,7 +322,7 @@ export class Bm25Indexer {
   }
 }
 
-function doubled<T extends Uint32Array | Uint16Array>(array: T): T {
+function doubled<T extends Float64Array | Uint32Array | Uint16Array>(array: T): T {
   const larger = new (array.constructor as new (length: number) => T)(2 * array.length);
   larger.set(array);
   return larger;

@@ -60,6 +60,21 @@ it('finds the same passages with the same scores as in memory', async () => {
   await fc.assert(isSame, { numRuns: 40 });
 });
 
+it('writes the same index with one process and with two', async () => {
+  const texts = Array.from({ length: 90 }, (_, i) => `Title ${i % 7}\nmoss ${i} ${i % 11} moss`);
+  writeFilms(makePassages(texts));
+  const indexed = async (options: OpenOptions): Promise<Record<string, string>> => {
+    await rm(inFolder('index'), { recursive: true, force: true });
+    await openFilms(options);
+    const folder = inFolder('index', 'bm25');
+    const names = readdirSync(folder);
+    return Object.fromEntries(
+      names.map((name) => [name, readFileSync(`${folder}/${name}`).toString('hex')]),
+    );
+  };
+  expect(await indexed({ processes: 2, shardSize: 100 })).toEqual(await indexed({ processes: 1 }));
+});
+
 it('reads a compressed file, blank lines and a byte order mark', async () => {
   const [first, ...others] = FILMS.map((film) => formatPassages([film]));
   writeFileSync(inFolder('corpus.jsonl'), `\uFEFF${first}\n \r\n${others.join('')}\n`);
@@ -156,4 +171,5 @@ it.each([
 ])('reports an invalid line %#', async (text, message) => {
   writeFileSync(inFolder('corpus.jsonl'), text);
   await expect(openFilms()).rejects.toThrow(message);
+  await expect(openFilms({ processes: 2 })).rejects.toThrow(message);
 });
