@@ -124,19 +124,21 @@ interface RenderSettings extends Pick<NotebookRunSettings, 'param' | 'timeout'> 
 async function renderNotebook(
   file: string,
   { run, param, timeout, to = 'page', out = path.dirname(file) }: RenderSettings,
-  log: Log = toTerminal,
 ): Promise<string> {
   const isFolder = statSync(out, { throwIfNoEntry: false })?.isDirectory();
   const page = isFolder ? path.join(out, path.basename(file).replace(/(\.ipynb)?$/, '.html')) : out;
   const cellTimeoutMs = timeout === undefined ? undefined : timeout * 1000;
   const { notebook } =
     run || param
-      ? await runNotebook(file, { parameters: param, cellTimeoutMs, log })
+      ? await runNotebook(file, { parameters: param, cellTimeoutMs })
       : { notebook: readNotebook(file) };
   await writeFileSafely(page, await FORMATS[to](notebook, path.dirname(file)));
   const cells = codeCells(notebook);
   if (cells.length > 0 && cells.every(({ outputs }) => outputs.length === 0))
-    log(`${file} has no outputs, so the page has none either. Execute it with --run.\n`, 'stderr');
+    toTerminal(
+      `${file} has no outputs, so the page has none either. Execute it with --run.\n`,
+      'stderr',
+    );
   return page;
 }
 

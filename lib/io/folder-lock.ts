@@ -170,11 +170,8 @@ export async function withFolderLock<T>(
 }
 
 /** The same for a file, which need not exist, such as a journal. */
-export async function withFileLock<T>(
-  file: string,
-  work: LockedWork<T>,
-  log: (line: string) => void = console.error,
-): Promise<T> {
+export async function withFileLock<T>(file: string, work: LockedWork<T>): Promise<T> {
   await mkdir(dirname(file), { recursive: true });
-  return withLock({ lockfilePath: `${file}.lock`, shown: shortPath(file), log }, work);
+  const place = { lockfilePath: `${file}.lock`, shown: shortPath(file), log: console.error };
+  return withLock(place, work);
 }

@@ -1,4 +1,4 @@
-/** Child processes: peers, workers that answer requests, and trainings. */
+/** Child processes: peers, workers that answer requests, and scripts that run once. */
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { on, once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -210,12 +210,12 @@ export const trainingEnvironment = (threads: number): Record<string, string> => 
   ...(hasAmx() && { ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' }),
 });
 
-interface TrainingStreams {
+interface ScriptContext {
   signal?: AbortSignal;
   log?: (line: string) => void;
 }
 
-export interface TrainInProcessOptions extends TrainingStreams {
+export interface ScriptOptions extends ScriptContext {
   environment?: Record<string, string>;
 }
 
@@ -223,18 +223,18 @@ export interface TrainInProcessOptions extends TrainingStreams {
 const NOISE = /is already registered|^$|cuda|oneDNN|cpu_feature_guard|TF-TRT/;
 
 /**
- * Trains in a new process: runs a module that calls {@link trainHere}, and passes on what
- * it prints to stderr.
+ * Runs a module that calls {@link asScript} in a new process, such as a training, and
+ * passes on what it prints to stderr.
  * @param moduleUrl a `.js` file, or a `.ts` file in `tools/`
  * @param task plain data
  * @param options.environment default: one thread
  * @throws the signal's reason after the process has ended; Error with its last line if it
  * fails
  */
-export async function trainInProcess(
+export async function runScript(
   moduleUrl: string,
   task: object,
-  { signal, log, environment = trainingEnvironment(1) }: TrainInProcessOptions = {},
+  { signal, log, environment = trainingEnvironment(1) }: ScriptOptions = {},
 ): Promise<void> {
   signal?.throwIfAborted();
   const file = fileURLToPath(moduleUrl);
@@ -258,10 +258,10 @@ export async function trainInProcess(
   throw new Error(`${basename(file)} ended with code ${code}: ${last}`);
 }
 
-/** The child's side: trains until SIGTERM; does nothing unless it is the main module. */
-export function trainHere<Task>(
+/** The child's side: works until SIGTERM; does nothing unless it is the main module. */
+export function asScript<Task>(
   moduleUrl: string,
-  train: (task: Task, streams: Required<TrainingStreams>) => Promise<void>,
+  work: (task: Task, context: Required<ScriptContext>) => Promise<void>,
 ): void {
   if (process.argv[1] !== fileURLToPath(moduleUrl)) return;
   endWithParent();
@@ -271,7 +271,7 @@ export function trainHere<Task>(
   );
   const log = (line: string): void => console.error(line);
   const { signal } = controller;
-  train(JSON.parse(process.argv[2]) as Task, { signal, log }).catch((error: unknown) => {
+  work(JSON.parse(process.argv[2]) as Task, { signal, log }).catch((error: unknown) => {
     if (!signal.aborted) log((error as Error).stack ?? '');
     log(String(error)); // the parent repeats the last line
     process.exitCode = 1;

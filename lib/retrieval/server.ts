@@ -49,8 +49,8 @@ class RequestError extends Error {
   }
 }
 
-const failure = (status: number, message: string, headers = {}): Response =>
-  Response.json({ error: { message, code: status } }, { status, headers });
+const failure = (status: number, message: string): Response =>
+  Response.json({ error: { message, code: status } }, { status });
 
 /**
  * Serves a retriever over Search-R1's protocol at the returned `url`.

@@ -13,7 +13,7 @@ import {
   type FreshRun,
 } from '../../lib/experiments/real-model/answering.js';
 import { realModel } from '../../lib/experiments/real-model/experiment.js';
-import { realModelFacts, type FactsRun } from '../../lib/experiments/real-model/facts.js';
+import { realModelFacts } from '../../lib/experiments/real-model/facts.js';
 import { percent } from '../../lib/experiments/results/summary.js';
 import type { Answers } from '../../lib/experiments/running/answers.js';
 import { requireResults } from '../../lib/experiments/running/records.js';
@@ -108,7 +108,7 @@ it.each(['README.md', 'docs/real-models.md', 'reports/README.md'])(
 );
 
 describe('stated facts', async () => {
-  const facts = await requireResults<FactsRun, Answers<FactsRun>>(realModelFacts, none);
+  const facts = await requireResults<FreshRun, Answers<FreshRun>>(realModelFacts, none);
 
   it('asks every model the same comparisons', () => {
     const asked = facts.map(({ record }) =>

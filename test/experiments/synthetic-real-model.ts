@@ -9,7 +9,7 @@ import {
   type FreshRun,
 } from '../../lib/experiments/real-model/answering.js';
 import { realModel, realModelTiming } from '../../lib/experiments/real-model/experiment.js';
-import { realModelFacts, type FactsRun } from '../../lib/experiments/real-model/facts.js';
+import { realModelFacts } from '../../lib/experiments/real-model/facts.js';
 import {
   ADAPTERS,
   adapterPath,
@@ -72,7 +72,7 @@ export async function writeSyntheticRealModel(folder: string): Promise<void> {
         .map((one) => ({ ...one, hops: 1, behaviour: { no_search: one.turns === 0 } }));
       return { run, measurements };
     });
-  await writeRecords(folder, realModelFacts, (run: FactsRun) => {
+  await writeRecords(folder, realModelFacts, (run: FreshRun) => {
     const { method, seed, model } = runFields(run);
     const measurements = matching(results, { method, seed, model, subset: 'parallelizable' });
     return {

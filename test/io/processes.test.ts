@@ -9,7 +9,7 @@ import {
   serve,
   startPeer,
   startWorker,
-  trainInProcess,
+  runScript,
   WATCH_PARENT,
   type Channel,
   type Worker,
@@ -193,21 +193,21 @@ function moduleOf(script: string): string {
   return pathToFileURL(inFolder('module.mjs')).href;
 }
 
-describe('trainInProcess', () => {
+describe('runScript', () => {
   it("passes on stderr without TensorFlow's startup messages", async () => {
     const lines: string[] = [];
     const script = `
       console.error('begun with ' + process.argv[2]);
       console.error('This binary is optimized with oneDNN');
       console.error('threads: ' + process.env.TF_NUM_INTRAOP_THREADS);`;
-    await trainInProcess(moduleOf(script), { seed: 1 }, { log: (line) => lines.push(line) });
+    await runScript(moduleOf(script), { seed: 1 }, { log: (line) => lines.push(line) });
     expect(lines).toEqual(['begun with {"seed":1}', 'threads: 1']);
   });
 
   it('runs a TypeScript module in tools/', async () => {
     const lines: string[] = [];
     const module = new URL('../fixtures/tool.ts', import.meta.url).href;
-    await trainInProcess(module, { name: 'base' }, { log: (line) => lines.push(line) });
+    await runScript(module, { name: 'base' }, { log: (line) => lines.push(line) });
     expect(lines).toEqual(['trained base']);
   });
 
@@ -215,7 +215,7 @@ describe('trainInProcess', () => {
     const module = moduleOf(
       `console.error('first'); console.error('no such model'); process.exitCode = 3;`,
     );
-    await expect(trainInProcess(module, {})).rejects.toThrow(/code 3: no such model/);
+    await expect(runScript(module, {})).rejects.toThrow(/code 3: no such model/);
   });
 
   it("waits for the process to stop, then throws the signal's reason", async () => {
@@ -230,9 +230,9 @@ describe('trainInProcess', () => {
       lines.push(line);
       if (line === 'ready') controller.abort(new Error('enough'));
     };
-    const training = trainInProcess(moduleOf(script), {}, { signal, log });
+    const training = runScript(moduleOf(script), {}, { signal, log });
     await expect(training).rejects.toThrow('enough');
     expect(lines).toEqual(['ready', 'saved']);
-    await expect(trainInProcess(moduleOf(''), {}, { signal })).rejects.toThrow('enough');
+    await expect(runScript(moduleOf(''), {}, { signal })).rejects.toThrow('enough');
   });
 });

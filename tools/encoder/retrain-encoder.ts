@@ -4,7 +4,7 @@ import { loadDataSet } from '../../lib/data/flashrag.js';
 import { type Passage, splitContents } from '../../lib/data/question.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { ENCODER } from '../../lib/io/paths.js';
-import { trainHere } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/processes.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
@@ -166,7 +166,7 @@ async function measureRecall(
   return { subQueries: await recall('subQueries'), questions: await recall('questions') };
 }
 
-trainHere<{ backend: BackendName }>(import.meta.url, async ({ backend }) => {
+asScript<{ backend: BackendName }>(import.meta.url, async ({ backend }) => {
   await useBackend(backend);
   await retrainEncoder();
 });

@@ -10,7 +10,7 @@ import {
   TRAJECTORY_SAMPLE,
 } from '../../lib/experiments/trajectories.js';
 import { SMALL_WORLD } from '../../lib/io/paths.js';
-import { trainHere } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/processes.js';
 import type { PageInfo } from '../../lib/pages/notebook/reports.js';
 import { exportPlayground, PLAYGROUND } from '../../lib/pages/playground/page.js';
 import { provenanceSection, sectionMarkup } from '../../lib/pages/sections.js';
@@ -86,7 +86,7 @@ interface PagesTask {
   hasTrajectories: boolean;
 }
 
-trainHere<PagesTask>(import.meta.url, async ({ folder, hasTrajectories }, { log }) => {
+asScript<PagesTask>(import.meta.url, async ({ folder, hasTrajectories }, { log }) => {
   const pages: PageInfo[] = [PLAYGROUND];
   if (hasTrajectories) {
     log(`Report: ${await exportTrajectories({ outDir: folder })}`);

@@ -2,7 +2,7 @@
 import type { Experiment } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { readRecords, RECORDED, RESULTS } from '../../lib/experiments/running/records.js';
-import { trainHere } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/processes.js';
 import { writeArchives } from '../../lib/io/records.js';
 
 /**
@@ -26,6 +26,6 @@ export async function recordResults(
   await writeArchives(into, experiment.name, new Map(written));
 }
 
-trainHere(import.meta.url, async () => {
+asScript(import.meta.url, async () => {
   for (const experiment of EXPERIMENTS) if (experiment.computation) await recordResults(experiment);
 });

@@ -15,7 +15,7 @@ import {
   type RealRun,
 } from '../../lib/experiments/real-model/settings.js';
 import { makeInitialModel, runFolder } from '../../lib/experiments/real-model/train.js';
-import { trainHere } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/processes.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { trainerSettings, withSettings } from '../../lib/training/config.js';
 import { publishAdapter, trainAdapter } from './publish.js';
@@ -60,6 +60,6 @@ async function trainRun(
   });
 }
 
-trainHere<{ run: RealRun; backend: BackendName }>(import.meta.url, (task, { signal }) =>
+asScript<{ run: RealRun; backend: BackendName }>(import.meta.url, (task, { signal }) =>
   trainRun(task, signal),
 );

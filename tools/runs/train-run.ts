@@ -14,7 +14,7 @@ import {
 } from '../../lib/experiments/running/train-runs.js';
 import { withNearMisses } from '../../lib/experiments/training/near-misses.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
-import { trainHere } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/processes.js';
 import { createRandom } from '../../lib/random.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -92,6 +92,6 @@ async function trainRun(
   log(`${runName(run)}: done; right dev answers by step: ${outcomes}`);
 }
 
-trainHere<{ run: PolicyRun } & TrainRunsOptions>(import.meta.url, ({ run, ...options }, training) =>
+asScript<{ run: PolicyRun } & TrainRunsOptions>(import.meta.url, ({ run, ...options }, training) =>
   trainRun(run, { ...options, ...training }),
 );

@@ -173,8 +173,8 @@ function listChains(kind: Kind, length: number): string[][] {
 }
 
 const ALL_KINDS = Object.keys(SPECS) as Kind[];
-const listStarts = (length: number, kinds = ALL_KINDS): { kind: Kind; attributes: string[] }[] =>
-  kinds.flatMap((kind) => listChains(kind, length).map((attributes) => ({ kind, attributes })));
+const listStarts = (length: number): { kind: Kind; attributes: string[] }[] =>
+  ALL_KINDS.flatMap((kind) => listChains(kind, length).map((attributes) => ({ kind, attributes })));
 
 const isOrdered = ({ least }: Attribute): boolean => least !== undefined;
 const lastAttribute = (kind: Kind, attributes: readonly string[]): Attribute => {

@@ -9,7 +9,7 @@ import { loadDataSet } from '../../lib/data/flashrag.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/running/runs.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
-import { trainHere } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/processes.js';
 import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 import { loadModel, saveModel } from '../../lib/policy/folders/model-folder.js';
 import type { Model } from '../../lib/policy/model/model.js';
@@ -127,6 +127,6 @@ export async function trainInitialModel(
   disposeWeights(weights);
 }
 
-trainHere<TrainModelsOptions>(import.meta.url, (options, training) =>
+asScript<TrainModelsOptions>(import.meta.url, (options, training) =>
   trainModels({ ...options, ...training }),
 );

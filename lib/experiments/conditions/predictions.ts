@@ -38,8 +38,10 @@ const predictionSchema = z.strictObject({
 export type ConditionPrediction = z.infer<typeof predictionSchema>;
 
 /** Reads the predictions, in the order of the chart. */
-export const readPredictions = (file = PREDICTIONS): ConditionPrediction[] =>
-  existsSync(file) ? z.array(predictionSchema).parse(JSON.parse(readFileSync(file, 'utf8'))) : [];
+export const readPredictions = (): ConditionPrediction[] =>
+  existsSync(PREDICTIONS)
+    ? z.array(predictionSchema).parse(JSON.parse(readFileSync(PREDICTIONS, 'utf8')))
+    : [];
 
 /** Selects the questions that tables of conditions show. */
 export const isShown: NonNullable<SummaryOptions['filter']> = ({ benchmark, subset }) => {

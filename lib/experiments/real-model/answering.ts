@@ -12,7 +12,7 @@ import type { Question } from '../../data/question.js';
 import { labelTrajectory, type Behaviour } from '../../evaluation/behaviour.js';
 import type { Measurement } from '../../evaluation/result.js';
 import { configHash, contentHash } from '../../io/provenance.js';
-import { TRAIN_CONFIG_FILE } from '../../policy/folders/folder-settings.js';
+import { TRAIN_CONFIG_FILE, type PolicyFolders } from '../../policy/folders/folder-settings.js';
 import { loadLocalPolicy, makeWarmedUp } from '../../policy/folders/model-folder.js';
 import { modelsFolder, READER, REAL_MODEL } from '../../policy/folders/trained-models.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
@@ -173,7 +173,8 @@ export async function timeRuns(
   return { answers: answers.map(withoutTexts) };
 }
 
-export type Edition = 'first' | 'second';
+/** `none`: the model without training, within the limits of the second edition. */
+export type Edition = 'none' | 'first' | 'second';
 
 /** A run of an edition that answers the fresh questions. */
 export interface FreshRun extends RealRun {
@@ -219,22 +220,25 @@ const BEFORE_RL: Readonly<Record<string, string>> = {
 };
 
 /** Folders of each edition's warm-up and adapters. */
-const EDITIONS: Readonly<Record<Edition, { root: string; warmUp: string; base: string }>> = {
+const EDITIONS = {
   first: { root: REAL_MODEL, warmUp: adapterPath(WARM_UP, REAL_MODEL), base: 'warm-up' },
   second: { root: READER, warmUp: join(READER, 'warm-up'), base: 'reader' },
 };
 
-/** The adapters of a run: the warm-up's, and its own if it has any. */
-export function editionFolders(run: FreshRun): { warmUp: string; adapter: string | undefined } {
+/** A hash of a run's adapters: the warm-up's, and its own if it has any. */
+export async function hashEdition(run: FreshRun): Promise<string> {
+  if (run.edition === 'none') return 'none';
   const { root, warmUp } = EDITIONS[run.edition];
-  return { warmUp, adapter: answeringAdapter(run, root) };
+  return hashAdapters(warmUp, answeringAdapter(run, root));
 }
 
 /** Builds the model of an edition if it is missing; returns it and the run's adapter. */
-export async function makeEdition(run: FreshRun) {
-  const { warmUp, adapter } = editionFolders(run);
-  const folder = join(modelsFolder(), `${basename(MODEL)}-${EDITIONS[run.edition].base}`);
-  return { model: await makeWarmedUp(MODEL, warmUp, folder), adapter };
+export async function makeEdition(run: FreshRun): Promise<PolicyFolders> {
+  if (run.edition === 'none') return { model: MODEL };
+  const { root, warmUp, base } = EDITIONS[run.edition];
+  const folder = join(modelsFolder(), `${basename(MODEL)}-${base}`);
+  const model = await makeWarmedUp(MODEL, warmUp, folder);
+  return { model, adapter: answeringAdapter(run, root) };
 }
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
@@ -320,9 +324,8 @@ async function answerFresh(
 /** The answers to a test, for every run that does not reuse another's. */
 function freshExperiment(name: string, title: string, test: EditionsTest): Experiment {
   const listJob = async (run: FreshRun): Promise<Job<FreshRun>> => {
-    const { warmUp, adapter } = editionFolders(run);
     const questions = readQuestionIds(test);
-    const inputs = await hashAdapters(warmUp, adapter);
+    const inputs = await hashEdition(run);
     return {
       key: `${name}/${freshName(run)}`,
       hash: configHash({ rollout: freshRollout(run), retriever: RETRIEVER, questions, inputs }),

@@ -40,7 +40,7 @@ import {
   type EditionsTest,
   type FreshRun,
 } from './answering.js';
-import { compareFacts, realModelFacts, type FactsAnswer, type FactsRun } from './facts.js';
+import { compareFacts, realModelFacts } from './facts.js';
 import { ABOUT, DYNAMICS, firstEdition, type FirstRead } from './first-edition.js';
 import { compareEditions, compareElsewhere, type FreshAnswer } from './second-edition.js';
 import {
@@ -190,13 +190,15 @@ async function readFresh(
 }
 
 /** Reads what models concluded from stated facts. */
-async function readFacts(folder?: string): Promise<Answered<FactsAnswer>> {
-  const done = await requireResults<FactsRun, Answers<FactsRun>>(realModelFacts, folder);
-  const answers = done.flatMap(({ record: { value } }) =>
-    value.measurements.map((measurement): FactsAnswer => {
-      const { isUntrained, edition } = value.run;
-      return { ...readAnswer(value.run, measurement), edition: isUntrained ? 'none' : edition };
-    }),
+async function readFacts(folder?: string): Promise<Answered<FreshAnswer>> {
+  const done = await requireResults<FreshRun, Answers<FreshRun>>(realModelFacts, folder);
+  const answers = done.flatMap(
+    ({
+      record: {
+        value: { run, measurements },
+      },
+    }) =>
+      measurements.map((one): FreshAnswer => ({ ...readAnswer(run, one), edition: run.edition })),
   );
   return { answers, provenance: mergeProvenance(done, ABOUT) };
 }

@@ -4,7 +4,6 @@
  */
 import { questionType, type Question } from '../../data/question.js';
 import { mainMeasure } from '../../evaluation/metrics.js';
-import type { QuestionResult } from '../../evaluation/result.js';
 import type { QuestionKey } from '../../evaluation/selections.js';
 import { where, type SummaryOptions } from '../../evaluation/table.js';
 import { configHash } from '../../io/provenance.js';
@@ -16,28 +15,24 @@ import { splitNames, summarise, type Answered } from '../results/summary.js';
 import type { Answers } from '../running/answers.js';
 import {
   answerBatches,
-  editionFolders,
   findQuestions,
   freshName,
   freshRollout,
-  hashAdapters,
+  hashEdition,
   makeEdition,
   mergeRecorded,
   MULTI_HOP_TEST,
   openWorld,
   readQuestionIds,
+  type Edition,
   type FreshRun,
 } from './answering.js';
-import { missingInputs, MODEL, RETRIEVER } from './settings.js';
-
-export interface FactsRun extends FreshRun {
-  /** Whether the model without any training answers, within the edition's limits. */
-  isUntrained?: boolean;
-}
+import type { FreshAnswer } from './second-edition.js';
+import { missingInputs, RETRIEVER } from './settings.js';
 
 const PARALLEL = 'untrained:parallel';
-const RUNS: readonly FactsRun[] = [
-  { edition: 'second', method: PARALLEL, seed: 1, isUntrained: true },
+const RUNS: readonly FreshRun[] = [
+  { edition: 'none', method: PARALLEL, seed: 1 },
   { edition: 'first', method: PARALLEL, seed: 1 },
   { edition: 'second', method: PARALLEL, seed: 1 },
   { edition: 'second', method: 'parallelsearch', seed: 1 },
@@ -70,10 +65,6 @@ export function concludingPolicy(model: Policy, expert: Policy): Policy {
   return { name, tokenizer, maxLength, generate, release: () => model.release?.() };
 }
 
-/** Names a run among all of the test. */
-const runName = ({ isUntrained, ...run }: FactsRun): string =>
-  isUntrained ? 'no-training' : freshName(run);
-
 /** Comparisons of the fresh test, and of the held-out training questions. */
 async function comparisons(): Promise<Question[]> {
   const world = await openWorld();
@@ -83,28 +74,25 @@ async function comparisons(): Promise<Question[]> {
 }
 
 async function answerFromFacts(
-  run: FactsRun,
+  run: FreshRun,
   context: WorkContext,
-): Promise<Answers<FactsRun> | undefined> {
+): Promise<Answers<FreshRun> | undefined> {
   const questions = await comparisons();
-  const { model, adapter } = run.isUntrained
-    ? { model: MODEL, adapter: undefined }
-    : await makeEdition(run);
+  const { model, adapter } = await makeEdition(run);
   const policy = await loadLocalPolicy(model, { adapter });
   const { tokenizer, maxLength } = policy;
   const options = { tokenizer, maxLength, questions, parallelShare: 1, isFactual: true };
   const expert = createExpert(options);
   const rollout = freshRollout(run);
   const asking = { policy: concludingPolicy(policy, expert), questions, rollout };
-  return answerBatches(run, { name: `facts-${runName(run)}`, ...asking }, context);
+  return answerBatches(run, { name: `facts-${freshName(run)}`, ...asking }, context);
 }
 
-async function factsJob(run: FactsRun): Promise<Job<FactsRun>> {
-  const { warmUp, adapter } = editionFolders(run);
-  const inputs = run.isUntrained ? 'none' : await hashAdapters(warmUp, adapter);
+async function factsJob(run: FreshRun): Promise<Job<FreshRun>> {
+  const inputs = await hashEdition(run);
   const questions = readQuestionIds(MULTI_HOP_TEST);
   return {
-    key: `real-model-facts/${runName(run)}`,
+    key: `real-model-facts/${freshName(run)}`,
     hash: configHash({ rollout: freshRollout(run), retriever: RETRIEVER, questions, inputs }),
     input: run,
     seconds: 0.6 * questions.length,
@@ -114,7 +102,7 @@ async function factsJob(run: FactsRun): Promise<Job<FactsRun>> {
 export const realModelFacts: Experiment = {
   name: 'real-model-facts',
   title: 'what a language model concludes from facts that are stated for it',
-  computation: defineComputation<FactsRun, Answers<FactsRun>>({
+  computation: defineComputation<FreshRun, Answers<FreshRun>>({
     missing: missingInputs,
     jobs: () => Promise.all(RUNS.map(factsJob)),
     work: answerFromFacts,
@@ -122,15 +110,11 @@ export const realModelFacts: Experiment = {
   }),
 };
 
-/** An answer to a fresh question; `edition` is `none` without training. */
-export type FactsAnswer = QuestionResult & { edition: FreshRun['edition'] | 'none' };
-
-const nameOf = (edition: FactsAnswer['edition'], method: string): string =>
-  JSON.stringify([edition, method]);
+const nameOf = (edition: Edition, method: string): string => JSON.stringify([edition, method]);
 
 /** Computes what each model concludes, and what RL changes. */
 export function compareFacts(
-  { answers, provenance }: Answered<FactsAnswer>,
+  { answers, provenance }: Answered<FreshAnswer>,
   options: SummaryOptions,
 ) {
   const named = answers.map((one) => ({ ...one, method: nameOf(one.edition, one.method) }));

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { mean, median, sum } from 'd3-array';
 import { readLog } from '../../io/logs.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../../io/paths.js';
-import { trainInProcess, runConcurrently, type TrainInProcessOptions } from '../../io/processes.js';
+import { runScript, runConcurrently, type ScriptOptions } from '../../io/processes.js';
 import { contentHash } from '../../io/provenance.js';
 import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 import type { BackendName } from '../../tensor/backend.js';
@@ -154,17 +154,13 @@ const missingSeeds = (runs: readonly PolicyRun[]): number[] => [
  * Runs a module of `tools/`, such as a training, in its own process.
  * @throws Error in an installed package, which has no `tools/`
  */
-export async function runTool(
-  name: string,
-  task: object,
-  options: TrainInProcessOptions,
-): Promise<void> {
+export async function runTool(name: string, task: object, options: ScriptOptions): Promise<void> {
   const file = packagePath('tools', `${name}.ts`);
   if (!existsSync(file))
     throw new Error(
       `Expected ${file}, but this is an installed package. Train the small world's models in a clone of the project.`,
     );
-  await trainInProcess(pathToFileURL(file).href, task, options);
+  await runScript(pathToFileURL(file).href, task, options);
 }
 
 /**
