@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** An extensible list of named items. */
-interface Registry<T> {
+export interface Registry<T> {
   names: () => string[];
   all: () => T[];
   has: (name: string) => boolean;
