@@ -1,6 +1,7 @@
 /** All commands as one program. */
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
+import { requireValues } from './common/cli-utils.js';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
@@ -50,9 +51,10 @@ export async function createProgram(wanted?: string): Promise<Command> {
   const program = new Command('parallelsearch')
     .description('Train language models to search in parallel with RL (arXiv 2508.09303).')
     .version(version)
-    .hook('preAction', async (_, command) =>
-      (await import('./common/outputs.js')).checkOutputs(command),
-    );
+    .hook('preAction', async (_, command) => {
+      requireValues(command);
+      (await import('./common/outputs.js')).checkOutputs(command);
+    });
   const isName =
     wanted !== undefined &&
     Object.values(GROUPS).some((commands) => Object.hasOwn(commands, wanted));

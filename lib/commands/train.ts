@@ -33,7 +33,7 @@ import {
 import { trainedMethods } from '../training/methods.js';
 import { DEFAULT_METHOD, modelPath, resolveTrainConfig } from '../training/models.js';
 import { BATCH_ROWS } from '../training/ranks.js';
-import { loadRewards } from '../training/reward-files.js';
+import { loadRewards, rewardFiles } from '../training/reward-files.js';
 import { BEST_ADAPTER, runTraining, type RunDescription } from '../training/run.js';
 import {
   choice,
@@ -223,7 +223,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     ...settingFiles(modelFolder),
     ...(passages ? [passages] : []),
     ...files,
-    ...(settings.reward ?? []),
+    ...(await Promise.all((settings.reward ?? []).map(rewardFiles))).flat(),
   ];
   const training = [{ config, folder }];
   const [numLeft] = await stepsLeft(training);

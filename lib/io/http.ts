@@ -48,13 +48,17 @@ const MAX_WAIT_MS = 60_000;
 /** A server that asks for a longer wait counts as failed. */
 const MAX_RETRY_AFTER_MS = 300_000;
 /** Shorter waits are not logged. */
-const MIN_LOGGED_WAIT_MS = 5000;
+const MIN_LOGGED_WAIT_MS = 1000;
 const announced = new Set<string>();
+/** Nothing listens there, or it can't be found. */
+const ABSENT = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|UND_ERR_CONNECT_TIMEOUT)$/;
+/** Origins of servers that answered: if one is absent later, it may come back. */
+const answered = new Set<string>();
 
 /**
  * Returns the JSON of a response with status 200.
- * @throws HttpError for another status, a timeout or an unreachable server in the last
- * attempt; AnswerError for a response that is too long or not JSON; Error for an
+ * @throws HttpError for another status, a timeout or a server that went away in the last
+ * attempt; Error at once for a server that was never there; AnswerError for a response that is too long or not JSON; Error for an
  * untrusted certificate or endless redirects; the signal's reason
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<unknown> {
@@ -167,7 +171,9 @@ async function retry<T>(
       const waitMs = Math.max(Math.min(backOffMs * 2 ** numTries, MAX_WAIT_MS), askedMs);
       if (waitMs >= MIN_LOGGED_WAIT_MS && !announced.has(url)) {
         announced.add(url);
-        console.error(`Waiting ${Math.round(waitMs / 1000)} s before the next try: ${message}`);
+        console.error(
+          `Waiting ${Math.round(waitMs / 1000)} s before try ${numTries + 2} of ${retries + 1}: ${message}`,
+        );
       }
       await delay(waitMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
@@ -192,7 +198,8 @@ async function requestBytes(
       throw new AnswerError(
         `Expected an answer from ${url} that can be decompressed, but ${reason!.message}.`,
       );
-    const flaw = permanentFlaw(reason);
+    const isAbsent = ABSENT.test(reason?.code ?? '') && !answered.has(new URL(url).origin);
+    const flaw = isAbsent ? passingFault(reason!.code) : permanentFlaw(reason);
     if (flaw) throw new Error(`Expected ${server} at ${url}, but ${flaw}`, { cause });
     // Without naming the cause, which repeats the token.
     if (token && cause instanceof TypeError && !reason)
@@ -213,6 +220,7 @@ async function requestBytes(
     },
     signal: AbortSignal.any([signal, timeout].filter((given) => given !== undefined)),
   }).catch(fail);
+  answered.add(new URL(url).origin);
   const { status, headers, redirected } = response;
   const source = redirected ? `${url}, which redirects to ${response.url}` : url;
   const rejection: Uint8Array[] = [];
@@ -255,6 +263,7 @@ function permanentFlaw({ code = '', message = '' }: Partial<NodeJS.ErrnoExceptio
   if (/SSL|TLS|EPROTO/.test(code)) return `it does not speak https (${code}). Try http.`;
   if (message.includes('redirect')) return 'it redirects without end.';
   if (message.includes('scheme')) return 'it redirects to an address that is not http.';
+  if (message === 'bad port') return 'its port is reserved for another protocol. Serve at another.';
   if (code.startsWith('HPE_')) return `it does not speak HTTP (${message}).`;
   return undefined;
 }

@@ -78,9 +78,10 @@ export const modelNames = (root = CHECKPOINTS): string[] =>
 
 /**
  * Returns the folder of a model given by name or folder.
+ * @param more names that the caller accepts, too
  * @throws Error if it is neither, listing the available names
  */
-export function modelPath(name: string, root = CHECKPOINTS): string {
+export function modelPath(name: string, root = CHECKPOINTS, more: readonly string[] = []): string {
   if (MODEL_NAME.test(name) && existsSync(join(root, name))) return join(root, name);
   if (existsSync(join(name, 'config.json'))) return name;
   if (TRAINED_MODELS.has(name))
@@ -89,13 +90,16 @@ export function modelPath(name: string, root = CHECKPOINTS): string {
     );
   if (existsSync(name))
     throw new Error(`Expected a folder in Hugging Face format, but ${name} has no config.json.`);
+  const recipe = howToMake(basename(name));
   const remedy = MODEL_NAME.test(name)
     ? ` ${moreWeights()}`
-    : HUB_NAME.test(name)
-      ? ` If it is on the Hugging Face Hub, download it first: hf download ${name} --local-dir models/${basename(name)}`
-      : '';
+    : recipe !== undefined
+      ? ` Use ${recipe}`
+      : HUB_NAME.test(name)
+        ? ` If it is on the Hugging Face Hub, download it first: hf download ${name} --local-dir models/${basename(name)}`
+        : '';
   throw new Error(
-    `Expected one of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.${remedy}`,
+    `Expected one of ${[...more, ...modelNames(root)].join(', ')}, or a folder in Hugging Face format, but got ${name}.${remedy}`,
   );
 }
 

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { extname, join, resolve } from 'node:path';
+import { extname, isAbsolute, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { sort } from 'd3-array';
 import type { Plugin } from 'rolldown';
 import type { Reward } from '../rewards/reward.js';
 
@@ -16,37 +17,53 @@ const isReward = (value: unknown): value is Reward => {
   return typeof name === 'string' && typeof score === 'function';
 };
 
-/** Bundles a TypeScript file without its packages, and imports it. */
-async function importTypeScript(path: string): Promise<unknown> {
+/** Bundles a module with the local modules that it imports, but without its packages. */
+async function bundle(path: string): Promise<{ code: string; files: string[] }> {
   const { build } = await import('rolldown');
+  const files: string[] = [];
+  const plugin: Plugin = {
+    name: 'packages-where-they-are',
+    async resolveId(source, importer) {
+      if (/^([./]|node:)/.test(source) || !importer) return null;
+      // Resolves to this copy of the package: one backend, one instance of each class.
+      const isOurs = source === PACKAGE || source.startsWith(`${PACKAGE}/`);
+      const id = isOurs
+        ? createRequire(import.meta.url).resolve(source)
+        : (await this.resolve(source, importer, { skipSelf: true }))?.id;
+      return id && existsSync(id) ? { id: pathToFileURL(id).href, external: true } : null;
+    },
+    buildEnd() {
+      files.push(...[...this.getModuleIds()].filter((id) => isAbsolute(id) && existsSync(id)));
+    },
+  };
+  const { output } = await build({
+    input: path,
+    platform: 'node',
+    write: false,
+    logLevel: 'warn',
+    output: { format: 'esm', sourcemap: 'inline', codeSplitting: false },
+    plugins: [plugin],
+  });
+  return { code: output[0].code, files };
+}
+
+async function importTypeScript(path: string): Promise<unknown> {
+  const { code } = await bundle(path);
   const folder = await mkdtemp(join(tmpdir(), 'reward-'));
   try {
-    const packages: Plugin = {
-      name: 'packages-where-they-are',
-      async resolveId(source, importer) {
-        if (/^([./]|node:)/.test(source) || !importer) return null;
-        // Resolves to this copy of the package: one backend, one instance of each class.
-        const isOurs = source === PACKAGE || source.startsWith(`${PACKAGE}/`);
-        const id = isOurs
-          ? createRequire(import.meta.url).resolve(source)
-          : (await this.resolve(source, importer, { skipSelf: true }))?.id;
-        return id && existsSync(id) ? { id: pathToFileURL(id).href, external: true } : null;
-      },
-    };
-    const { output } = await build({
-      input: path,
-      platform: 'node',
-      write: false,
-      logLevel: 'warn',
-      output: { format: 'esm', sourcemap: 'inline' },
-      plugins: [packages],
-    });
     const file = join(folder, 'reward.mjs');
-    await writeFile(file, output[0].code);
+    await writeFile(file, code);
     return await import(pathToFileURL(file).href);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** A reward file and the local modules that it imports, also indirectly. */
+export async function rewardFiles(file: string): Promise<string[]> {
+  const path = resolve(file);
+  const { files } = await bundle(path);
+  return [path, ...sort(files).filter((each) => each !== path)];
 }
 
 /**

@@ -128,6 +128,16 @@ describe('without a model, other data use a trained language model', () => {
     expect(await names({ model, method: 'untrained:parallel' })).toEqual([`${model}/base`]);
   });
 
+  it('by names that an unknown name lists, or a command that makes the model', async () => {
+    await expect(names({ model: 'smollm2-parallel' })).rejects.toThrow(
+      /Expected one of smollm2-parallelsearch, smollm2-search-r1, base-1, .*but got smollm2-parallel\.$/,
+    );
+    for (const model of ['smollm2-135m-instruct', 'models/smollm2-135m-instruct'])
+      await expect(names({ model })).rejects.toThrow(
+        /Use `npx parallelsearch model smollm2-135m-instruct`/,
+      );
+  });
+
   it('never with another adapter', async () => {
     const model = 'smollm2-search-r1';
     await expect(names({ model, adapter: ADAPTER })).rejects.toThrow('Leave out --model');

@@ -94,6 +94,20 @@ describe('train', () => {
     await expect(again).rejects.toThrow('Choose another folder');
   });
 
+  it('does not resume if a module that the reward imports has changed', async () => {
+    const [file, module] = ['rewarding.mjs', 'scored.mjs'].map((name) => join(root, name));
+    writeFileSync(
+      file,
+      `import { s } from './scored.mjs'; export default { name: 'own', score: () => s };`,
+    );
+    writeFileSync(module, 'export const s = 1;');
+    const again = (): Promise<string> => train('imported', '--steps', '1', '--reward', file);
+    await again();
+    await again();
+    writeFileSync(module, 'export const s = 2;');
+    await expect(again()).rejects.toThrow('Choose another folder');
+  });
+
   it('lists the known models and methods for unknown ones', async () => {
     const trainWith = (more: object): Promise<number> =>
       runTrain({ backend: 'wasm', out: root, ...more });

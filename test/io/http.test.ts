@@ -17,7 +17,7 @@ import { serveLocally, type LocalServer, type ServedRequest } from '../../lib/io
 import { findProgram } from '../../lib/io/paths.js';
 import { words } from '../commands/command-line.js';
 import { temporaryFolder } from '../folder.js';
-import { closing } from '../servers.js';
+import { closing, freePort } from '../servers.js';
 
 const folder = temporaryFolder();
 const REQUEST: JsonRequest = {
@@ -95,7 +95,9 @@ describe('requestJson', () => {
       await expect(ask({ retries: 1, signal })).rejects.toThrow('timeout');
     }
     expect(told).toHaveBeenCalledExactlyOnceWith(
-      expect.stringMatching(/^Waiting 7 s .* status 200 from .*, but got 503: busy$/),
+      expect.stringMatching(
+        /^Waiting 7 s before try 2 of 2: .* status 200 from .*, but got 503: busy$/,
+      ),
     );
     const asked = await serveAnswers(() => busy({ 'retry-after': '999999' }));
     await expect(ask({ retries: 9 })).rejects.toThrow(/got 503: busy .*999999 s \(Retry-After\)/);
@@ -133,12 +135,30 @@ describe('requestJson', () => {
     await expect(ask()).rejects.toThrow(away);
   });
 
+  it('waits for a server that goes away, but not for one that was never there', async () => {
+    const told = vi.spyOn(console, 'error').mockReturnValue();
+    await serveAnswers(() => Response.json(1));
+    await ask();
+    await server.close();
+    const signal = AbortSignal.timeout(50);
+    await expect(ask({ retries: 1, backOffMs: 1000, signal })).rejects.toThrow('timeout');
+    expect(told).toHaveBeenCalledExactlyOnceWith(
+      expect.stringMatching(/^Waiting 1 s before try 2 of 2: .*Is it running\?$/),
+    );
+    told.mockRestore();
+    const tries = { ...REQUEST, retries: 9, backOffMs: 60_000 };
+    const url = `http://127.0.0.1:${await freePort()}`;
+    await expect(requestJson(url, tries)).rejects.toThrow('Is it running?');
+  });
+
   it('fails at once if a retry cannot help', async () => {
     const tries = { retries: 9, backOffMs: 60_000 };
     await serveAnswers(() => new Response('', { status: 307, headers: { location: '/' } }));
     await expect(ask(tries)).rejects.toThrow('redirects without end');
     await serveAnswers(() => new Response('', { status: 302, headers: { location: 'file:///' } }));
     await expect(ask(tries)).rejects.toThrow('an address that is not http');
+    const reserved = 'http://127.0.0.1:6000';
+    await expect(requestJson(reserved, { ...REQUEST, ...tries })).rejects.toThrow('is reserved');
     const url = server.url.replace('http:', 'https:');
     await expect(requestJson(url, { ...REQUEST, ...tries })).rejects.toThrow('https');
   });

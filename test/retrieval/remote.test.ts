@@ -8,7 +8,7 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { startRetrievalServer, type RetrievalServerOptions } from '../../lib/retrieval/server.js';
-import { closing } from '../servers.js';
+import { closing, freePort } from '../servers.js';
 import { echoRetriever, FILMS, makePassage } from './passages.js';
 
 const serve = async (retriever: Retriever, options?: RetrievalServerOptions) =>
@@ -294,7 +294,9 @@ describe('createRemoteRetriever', () => {
     expect(tries).toBe(numTries);
   });
   it('rejects unreachable servers and other addresses', async () => {
-    await expect(ask('http://127.0.0.1:1/retrieve')).rejects.toThrow('Is it running?');
+    await expect(ask(`http://127.0.0.1:${await freePort()}/retrieve`)).rejects.toThrow(
+      'Is it running?',
+    );
     expect(() => createRemoteRetriever({ url: 'localhost' })).toThrow('url');
   });
   it("rejects with the caller's reason when aborted", async () => {

@@ -1,5 +1,5 @@
 /** How commands parse numbers, log and handle interruption. Imports nothing heavy. */
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 
 const numberParser =
   (expected: string, isValid: (value: number) => boolean) =>
@@ -34,6 +34,24 @@ export const collect = (value: string, values: readonly string[] = []): string[]
   ...values,
   value,
 ];
+
+/** @throws Error for an option or an argument that is an empty text */
+export function requireValues(command: Command): void {
+  const given = [
+    ...command.options
+      .filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli')
+      .map((option) => [option.flags, command.getOptionValue(option.attributeName()) as unknown]),
+    ...command.registeredArguments.map((argument, i) => [
+      `<${argument.name()}>`,
+      command.processedArgs[i] as unknown,
+    ]),
+  ];
+  for (const [name, value] of given)
+    if ([value].flat().includes(''))
+      throw new Error(
+        `Expected a value for ${name as string}, but got an empty text. Is a variable of the shell unset?`,
+      );
+}
 
 /** Makes the action of a command whose exit code `run` returns. */
 export const exitWith =

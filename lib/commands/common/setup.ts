@@ -242,7 +242,8 @@ async function localFolders(spec: WeightsSpec): Promise<PolicyFolders> {
   const { method = DEFAULT_METHOD, model, seed, checkpoints, adapter } = spec;
   const initial = adapter === undefined && parseModelName(model ?? DEFAULT_MODEL);
   if (initial) return weightFolders({ ...initial, method, seed }, checkpoints);
-  if (adapter === undefined) return { model: modelPath(model!, checkpoints) };
+  if (adapter === undefined)
+    return { model: modelPath(model!, checkpoints, TRAINED_MODELS.names()) };
   const base =
     model === undefined ? adapterBase(adapter, checkpoints) : modelPath(model, checkpoints);
   return { model: await base, adapter };

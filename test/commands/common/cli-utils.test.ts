@@ -7,6 +7,7 @@ import {
   parseSeconds,
   parseWeight,
 } from '../../../lib/commands/common/cli-utils.js';
+import { refusal } from '../command-line.js';
 import { trainCommand } from '../../../lib/commands/train.js';
 
 describe('numbers on the command line', () => {
@@ -77,4 +78,19 @@ describe('interruptible', () => {
     await interruptible(async () => void (process.emit('SIGINT'), process.emit('SIGINT')));
     expect(exit).toHaveBeenCalledWith(130);
   });
+});
+
+it.each([
+  ['ask Who? --data', /--data <folder>/],
+  ['evaluate --out', /--out/],
+  ['train --dry-run --config', /--config <file>/],
+  ['train --dry-run --reward', /--reward <file>/],
+  ['score', /<files>/],
+  ['compare runs/first', /<runs>/],
+  ['view', /<files>/],
+  ['data check', /<folder>/],
+])('rejects an empty text as the last value of %s', async (args, name) => {
+  const said = await refusal([...args.split(' '), '']);
+  expect(said).toMatch(/^Expected a value for .*, but got an empty text.*\n$/);
+  expect(said).toMatch(name);
 });

@@ -14,7 +14,7 @@ import { useBackend } from '../../../lib/tensor/backend.js';
 import { STOP_STRINGS } from '../../../lib/text/tags.js';
 import { readFixture } from '../../fixtures/read.js';
 import { temporaryFolder } from '../../folder.js';
-import { closing } from '../../servers.js';
+import { closing, freePort } from '../../servers.js';
 import { CHARACTERS, scriptedPolicy } from '../../rollout/scripted-policy.js';
 import { startVllmStandIn, type CompletionRequest } from './vllm-stand-in.js';
 
@@ -269,7 +269,7 @@ it('limits concurrent requests', async () => {
 });
 
 it('rejects missing or mismatched models and tokenizers', async () => {
-  const away = openCompletionsPolicy('http://127.0.0.1:1/v1', { retries: 0 });
+  const away = openCompletionsPolicy(`http://127.0.0.1:${await freePort()}/v1`);
   await expect(away).rejects.toThrow(/running/);
   const open = (standIn: object, options: OpenAiOptions = {}) =>
     openStandIn(saying(SAID), standIn, options);
