@@ -11,6 +11,7 @@ import { packagePath } from '../io/paths.js';
 import { toTerminal, type Log } from '../notebook/kernel-outputs.js';
 import { codeCells, readNotebook, type Notebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
+import { importPath } from '../notebook/tslab.js';
 import { choice, exitWith, collect, parseSeconds, shellWord, log } from './common/cli-utils.js';
 
 const CACHE = path.join('runs', 'notebooks');
@@ -160,11 +161,10 @@ export async function newNotebook(name: string): Promise<string> {
     throw new Error(
       `Expected a new file, but ${file} exists. Choose another name, or remove it first.`,
     );
-  const dist = path.relative(path.dirname(file), packagePath('dist')).split(path.sep).join('/');
-  const places = [`${dist}/index.js`, `${dist}/report/index.js`];
-  const [main, report] = isInstalled(path.dirname(file))
-    ? ['parallelsearch', 'parallelsearch/report']
-    : places.map((place) => (place.startsWith('.') ? place : `./${place}`));
+  const folder = path.dirname(file);
+  const [main, report] = ['parallelsearch', 'parallelsearch/report'].map((name) =>
+    isInstalled(folder) ? name : importPath(name, folder),
+  );
   const template = await readFile(packagePath('data', 'templates', 'notebook.ipynb'), 'utf8');
   const text = template
     .replace('TITLE', JSON.stringify(path.basename(file, '.ipynb')).slice(1, -1))

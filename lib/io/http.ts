@@ -58,8 +58,9 @@ const answered = new Set<string>();
 /**
  * Returns the JSON of a response with status 200.
  * @throws HttpError for another status, a timeout or a server that went away in the last
- * attempt; Error at once for a server that was never there; AnswerError for a response that is too long or not JSON; Error for an
- * untrusted certificate or endless redirects; the signal's reason
+ * attempt; AnswerError for a response that is too long or not JSON; Error at once for a
+ * server that never answered, an untrusted certificate or endless redirects; the signal's
+ * reason
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<unknown> {
   const { url: shown } = splitCredentials(url);

@@ -7,6 +7,7 @@ import path from 'node:path';
 /** @ts-ignore An optional package: without it, the type is `any`. */
 import type ts from 'typescript';
 import { optionalFolder } from '../io/optional.js';
+import { packagePath } from '../io/paths.js';
 
 /** The script of this package's tslab. @throws Error if it is not installed */
 export const tslabScript = (): string => path.join(optionalFolder('tslab'), 'bin', 'tslab');
@@ -88,6 +89,7 @@ export function startTslab(scripts: string, connection?: string): void {
   const handler = jupyter.JupyterHandlerImpl.prototype;
   documentCalls(handler);
   continueAfterErrors(handler);
+  explainImports(handler);
   if (connection === undefined) jupyter.ZmqServer = ChannelServer;
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0; // tslab creates the error for all interrupts at startup
@@ -166,6 +168,32 @@ export function continueAfterErrors(handler: Pick<Handler, 'handleExecute' | 'ex
     const reply = await execute.call(this, request, ...writers);
     if (reply.status === 'error' && request.stop_on_error === false) this.execQueue.reset();
     return reply;
+  };
+}
+
+/** The path from a folder to a module such as `parallelsearch/report`. */
+export function importPath(name: string, folder: string): string {
+  const file = packagePath('dist', ...name.split('/').slice(1), 'index.js');
+  const place = path.relative(folder, file).split(path.sep).join('/');
+  return place.startsWith('.') ? place : `./${place}`;
+}
+
+/** Where this package is not installed, says how to import it. */
+export function explainImports(handler: Pick<Handler, 'handleExecute'>): void {
+  const execute = handler.handleExecute;
+  handler.handleExecute = function (request, writeStream, writeDisplay) {
+    const write = (name: string, text: string): void => {
+      writeStream?.(name, text);
+      const [, wanted] =
+        /Cannot find module '(parallelsearch(?:\/(?:report|experiments))?)'/.exec(text) ?? [];
+      if (name !== 'stderr' || wanted === undefined) return;
+      const place = importPath(wanted, process.cwd());
+      writeStream?.(
+        name,
+        `${wanted} is not installed here. Import '${place}' instead, or work in a project: npx parallelsearch init FOLDER\n`,
+      );
+    };
+    return execute.call(this, request, write, writeDisplay);
   };
 }
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startKernel, type Kernel } from '../../lib/notebook/kernel-process.js';
 import { codeCells, readNotebook, joinLines } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
+import { isBuilt } from '../commands/command-line.js';
 import { temporaryFolder } from '../folder.js';
 import { code, markdown, notebookOf, writeCells } from './notebooks.js';
 
@@ -74,6 +75,23 @@ describe('a kernel used for several notebooks', () => {
     expect(shown.outputs).toEqual([{ output_type: 'stream', name: 'stdout', text: ['4\n'] }]);
     expect(failures).toHaveLength(1);
     expect(failures[0].message).toContain("Cannot find name 'only'");
+  });
+});
+
+describe.skipIf(!isBuilt)('a notebook outside any project (needs dist/)', () => {
+  it.each(['parallelsearch', 'parallelsearch/report'])('is told how to import %s', async (name) => {
+    const read = (module: string): string =>
+      writeCells(
+        path.join(folder, 'outside.ipynb'),
+        code(`import * as it from '${module}'; console.log(Object.keys(it).length > 0);`),
+      );
+    const options = { kernel, log: silent, keepGoing: true };
+    const { failures } = await runNotebook(read(name), options);
+    const [, place] = /Import '(\..*)' instead/.exec(failures[0].message)!;
+    const { notebook } = await runNotebook(read(place), { kernel, log: silent });
+    expect(codeCells(notebook)[0].outputs).toHaveLength(1);
+    const { failures: others } = await runNotebook(read('none'), options);
+    expect(others[0].message).not.toContain('instead');
   });
 });
 
