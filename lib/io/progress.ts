@@ -1,5 +1,3 @@
-import { SingleBar } from 'cli-progress';
-
 /**
  * Progress on stderr: a bar on a terminal, otherwise a line every ten seconds, or every
  * minute while nothing happens.
@@ -23,19 +21,27 @@ function formatSeconds(seconds: number): string {
 const ESTIMATE_WINDOW_MS = 120_000;
 
 /** Estimates the time left from the last two minutes, or from a slower last item. */
-function startPlain(title: string, total: number, first: number): Progress {
+function createEstimate(total: number, first: number): (done: number) => string {
   const seen = [{ time: performance.now(), done: first }];
-  let done = first;
-  let note = '';
-  let printed = { time: performance.now(), line: '' };
-  const print = (): void => {
+  return (done) => {
     const now = performance.now();
     if (done !== seen[seen.length - 1].done) seen.push({ time: now, done });
     while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS && seen[1].done !== done)
       seen.shift();
     // Negative after a rollback to a checkpoint.
     const pace = Math.max(0, done - seen[0].done) / ((now - seen[0].time) / 1000);
-    const left = formatSeconds((total - done) / pace);
+    return formatSeconds((total - done) / pace);
+  };
+}
+
+function startPlain(title: string, total: number, first: number): Progress {
+  const estimate = createEstimate(total, first);
+  let done = first;
+  let note = '';
+  let printed = { time: performance.now(), line: '' };
+  const print = (): void => {
+    const now = performance.now();
+    const left = estimate(done);
     const words = note && `, ${note}`;
     const line = `${done}/${total}${words}`;
     if (line === printed.line && now - printed.time < UNCHANGED_INTERVAL_MS) return;
@@ -55,15 +61,32 @@ function startPlain(title: string, total: number, first: number): Progress {
   };
 }
 
+const BAR_WIDTH = 40;
+const REDRAW_MS = 100;
+
+/** Redraws its line only, so that Ctrl-C leaves no hidden cursor or other mode behind. */
 function startBar(title: string, total: number, first: number): Progress {
-  const bar = new SingleBar({
-    format: `${title} {bar} {value}/{total}, {eta_formatted} left {note}`,
-    stream: process.stderr,
-    hideCursor: true,
-    etaBuffer: 30,
-  });
-  bar.start(total, first, { note: '' });
-  return { update: (done, note = '') => bar.update(done, { note }), stop: () => bar.stop() };
+  const estimate = createEstimate(total, first);
+  let state = { done: first, note: '' };
+  let drawnAt = -Infinity;
+  const draw = (): void => {
+    drawnAt = performance.now();
+    const { done, note } = state;
+    const bar = '='.repeat(Math.round(BAR_WIDTH * (done / total || 0))).padEnd(BAR_WIDTH, '-');
+    const line = `${title} ${bar} ${done}/${total}, ${estimate(done)} left${note && `, ${note}`}`;
+    process.stderr.write(`\r${line.slice(0, (process.stderr.columns || 80) - 1)}\x1b[K`);
+  };
+  draw();
+  return {
+    update: (done, note = '') => {
+      state = { done, note };
+      if (performance.now() - drawnAt >= REDRAW_MS) draw();
+    },
+    stop: () => {
+      draw();
+      process.stderr.write('\n');
+    },
+  };
 }
 
 /** @param first items done before resuming */

@@ -69,3 +69,30 @@ describe('startProgress without a terminal', () => {
     expect(lines.at(-1)).toBe('Test: 520/1000, 80 min 0 s left\n');
   });
 });
+
+describe('startProgress on a terminal', () => {
+  let text: string;
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    text = '';
+    vi.spyOn(process.stderr, 'write').mockImplementation((part) => Boolean((text += String(part))));
+    process.stderr.isTTY = true;
+    process.stderr.columns = 90;
+    return () => (process.stderr.isTTY = false);
+  });
+
+  it('redraws one line that fits, and sets no mode that Ctrl-C would leave behind', () => {
+    const progress = startProgress('Test', 10, 4);
+    vi.advanceTimersByTime(120_000);
+    progress.update(8, 'reward 0.50');
+    progress.update(9, 'x'.repeat(90));
+    progress.stop();
+    const [start, ...redrawn] = text.split('\r').slice(1);
+    const bar = (length: number): string => '='.repeat(length).padEnd(40, '-');
+    expect(start).toBe(`Test ${bar(16)} 4/10, ? left\x1b[K`);
+    expect(redrawn).toEqual([
+      `Test ${bar(32)} 8/10, 1 min 0 s left, reward 0.50\x1b[K`,
+      `${`Test ${bar(36)} 9/10, 24 s left, ${'x'.repeat(90)}`.slice(0, 89)}\x1b[K\n`,
+    ]);
+  });
+});

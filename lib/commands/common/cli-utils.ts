@@ -77,7 +77,8 @@ export const CHECKPOINT_NOTICE =
   'Finishing this step and writing a checkpoint; press Ctrl-C again to stop at once.';
 
 /**
- * Runs work that Ctrl-C or SIGTERM aborts; a second Ctrl-C ends the process at once.
+ * Runs work that Ctrl-C or SIGTERM aborts; a second Ctrl-C ends the process at once. A
+ * closed terminal aborts it, too, unless messages go elsewhere: Node undoes nohup.
  * @param options.stopping logged on the signal
  * @param options.stopped logged once the work has ended
  * @returns the exit code: 130 if interrupted
@@ -96,7 +97,11 @@ export async function interruptible(
     log(`\n${stopping}`);
     controller.abort(new DOMException('Interrupted.', 'AbortError'));
   };
-  process.on('SIGINT', abort).on('SIGTERM', abort);
+  const hangUp = (): void => {
+    // Shell and terminal may both send it.
+    if (process.stderr.isTTY && !signal.aborted) abort();
+  };
+  process.on('SIGINT', abort).on('SIGTERM', abort).on('SIGHUP', hangUp);
   try {
     await work(signal);
     // Work that was nearly done may end normally, but no further work must start.
@@ -106,6 +111,6 @@ export async function interruptible(
     log(stopped);
     return 130;
   } finally {
-    process.off('SIGINT', abort).off('SIGTERM', abort);
+    process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', hangUp);
   }
 }

@@ -73,6 +73,21 @@ describe('interruptible', () => {
     expect(await interruptible(async () => void process.emit('SIGINT'))).toBe(130);
   });
 
+  it.each([
+    ['stops when the terminal of its messages closes', true, 130],
+    ['goes on when a terminal closes that is not that of its messages', false, 0],
+  ])('%s', async (_, isTTY, exitCode) => {
+    process.stderr.isTTY = isTTY;
+    const before = process.listenerCount('SIGHUP');
+    const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as () => never);
+    const hangUpTwice = async (): Promise<void> =>
+      void (process.emit('SIGHUP'), process.emit('SIGHUP'));
+    expect(await interruptible(hangUpTwice)).toBe(exitCode);
+    expect(exit).not.toHaveBeenCalled();
+    expect(process.listenerCount('SIGHUP')).toBe(before);
+    process.stderr.isTTY = false;
+  });
+
   it('exits at the second Ctrl-C', async () => {
     const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as () => never);
     await interruptible(async () => void (process.emit('SIGINT'), process.emit('SIGINT')));
