@@ -9,13 +9,12 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { constants } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -43,22 +42,9 @@ const HELP = `Installs and builds what is missing or out of date, then runs.
   node scripts/bootstrap.mjs build          only install and build
 `;
 
-/** What does not work without an optional dependency, and how to install it. */
-const OPTIONAL_PARTS = {
-  '@tensorflow/tfjs-node-gpu': {
-    effect: 'no native backend; everything runs on wasm, training several times slower',
-    remedy: 'run `npm ci` where storage.googleapis.com can be reached (Linux or Windows, x64)',
-  },
-  'hnswlib-node': {
-    effect: 'no HNSW index; BM25 and exact search work',
-    remedy: 'install a C++ compiler, make and Python, then run `npm ci`',
-  },
-};
-
 const inRoot = (path) => join(ROOT, path);
 const readText = (path) => readFileSync(inRoot(path), 'utf8');
 const readJson = (path) => JSON.parse(readText(path));
-const seconds = (startMs) => `${((Date.now() - startMs) / 1000).toFixed(1)} s`;
 
 function filesIn(folder) {
   if (!existsSync(inRoot(folder))) return [];
@@ -113,6 +99,11 @@ function run(program, args, { env = {}, shell = false, say } = {}) {
 
 const runNode = (args, env) => run(process.execPath, args, { env });
 
+function printEnd(name, code, startMs) {
+  const outcome = code === 0 ? 'ok' : `failed with exit code ${code}`;
+  console.log(`[${name}] ${outcome}, ${((Date.now() - startMs) / 1000).toFixed(1)} s`);
+}
+
 /**
  * Runs one phase between two lines that name it. Returns its exit code; ends the process
  * after a signal.
@@ -121,9 +112,7 @@ async function phase(name, what, action) {
   const startMs = Date.now();
   console.log(`[${name}] ${what}`);
   const code = await action();
-  console.log(
-    `[${name}] ${code === 0 ? 'ok' : `failed with exit code ${code}`}, ${seconds(startMs)}`,
-  );
+  printEnd(name, code, startMs);
   if (interruptedBy) process.exit(code || 128 + constants.signals[interruptedBy]);
   return code;
 }
@@ -135,22 +124,11 @@ async function required(name, what, action) {
 
 // Node, packages, build
 
-/** Whether this Node is in a range such as `>=20.19` or `^20.19 || >=22.12`. */
-function isNodeIn(range) {
-  const [hasMajor, hasMinor] = process.versions.node.split('.').map(Number);
-  return range.split('||').some((part) => {
-    const [, sign, major, minor] = /(\^|>=)\s*(\d+)\.(\d+)/.exec(part);
-    return hasMajor === Number(major)
-      ? hasMinor >= Number(minor)
-      : sign === '>=' && hasMajor > Number(major);
-  });
-}
-
 function checkNode() {
-  const range = readJson('package.json').engines.node;
-  if (isNodeIn(range)) return;
+  const minimum = readJson('package.json').engines.node.replace('>=', '');
+  if (process.versions.node.localeCompare(minimum, 'en', { numeric: true }) >= 0) return;
   console.error(
-    `Expected Node ${range}, but this is ${process.version}. Install a current one from https://nodejs.org`,
+    `Expected Node ${minimum} or later, but this is ${process.version}. Install a current one from https://nodejs.org`,
   );
   process.exit(1);
 }
@@ -174,20 +152,12 @@ function runNpm(args) {
   return run('npm', args, { shell: process.platform === 'win32' });
 }
 
-function reportMissingParts() {
-  for (const [name, { effect, remedy }] of Object.entries(OPTIONAL_PARTS)) {
-    if (filesIn(`node_modules/${name}`).some((file) => file.endsWith('.node'))) continue;
-    console.log(`[install] optional part ${name} not installed: ${effect}; to get it, ${remedy}`);
-  }
-}
-
 async function install() {
   if (isInstalled()) return;
   // loglevel: hides deprecations and peer warnings of other packages, which do not help
   // users.
   const args = ['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'];
   await required('install', 'npm ci (a minute or two)', () => runNpm(args));
-  reportMissingParts();
 }
 
 /** One hash of everything that the build reads. */
@@ -252,16 +222,9 @@ async function build() {
   // tfjs-core has gradients only in files that Node cannot load; the package with
   // loadable ones, @tensorflow/tfjs, has 141 MB.
   const gradients = 'node_modules/@tensorflow/tfjs-core/dist/register_all_gradients.js';
-  const output = [
-    '--file',
-    'dist/tensor/tfjs-gradients.cjs',
-    '--format',
-    'cjs',
-    '--platform',
-    'node',
-  ];
+  const output = '--file dist/tensor/tfjs-gradients.cjs --format cjs --platform node';
   await required('build', 'rolldown, gradients', () =>
-    runNode([TOOLS.rolldown, gradients, ...output]),
+    runNode([TOOLS.rolldown, gradients, ...output.split(' ')]),
   );
   if (existsSync(inRoot('dist/cli.js'))) chmodSync(inRoot('dist/cli.js'), 0o755);
   writeFileSync(inRoot(BUILD_STAMP), hash);
@@ -269,45 +232,22 @@ async function build() {
 
 // Tests
 
-/**
- * Numbers of tests in vitest's JSON report; a file that could not be loaded counts as one
- * failed test.
- */
-function countTests(report) {
-  const unloadable = report.testResults.filter(
-    (f) => f.status === 'failed' && f.assertionResults.length === 0,
-  );
-  return {
-    passed: report.numPassedTests,
-    failed: report.numFailedTests + unloadable.length,
-    skipped: report.numPendingTests + report.numTodoTests,
-  };
-}
+const CHECKS = [
+  ['lint', 'oxlint', [TOOLS.oxlint]],
+  [
+    'layers',
+    'depcruise lib tools',
+    [TOOLS.depcruise, 'lib', 'tools', '--config', '.dependency-cruiser.mjs'],
+  ],
+  ['format', 'oxfmt --check', [TOOLS.oxfmt, '--check']],
+  [
+    'types',
+    'tsc -p tsconfig.json',
+    [TOOLS.tsc, '-p', 'tsconfig.json', '--incremental', '--tsBuildInfoFile', TYPES_CACHE],
+  ],
+];
 
-/**
- * Runs vitest; returns its exit code and the counts, null if it died before writing them.
- */
-async function runVitest(args, env) {
-  const folder = mkdtempSync(join(tmpdir(), 'parallelsearch-test-'));
-  const output = join(folder, 'report.json');
-  const reporters = ['--reporter=./test/reporter.ts', '--reporter=json'];
-  reporters.push(`--outputFile.json=${output}`);
-  try {
-    const about =
-      args.length > 0 || env.PARALLELSEARCH_TEST_FULL ? '' : ' (about five minutes on two cores)';
-    const code = await phase('tests', ['vitest run', ...args].join(' ') + about, () =>
-      runNode([TOOLS.vitest, 'run', ...reporters, ...args], env),
-    );
-    return {
-      code,
-      counts: existsSync(output) ? countTests(JSON.parse(readFileSync(output, 'utf8'))) : null,
-    };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** Prints the output of a check at once, because another one runs at the same time. */
+/** Prints the output of a check in one piece, because others run at the same time. */
 async function runCheck([name, what, args]) {
   const startMs = Date.now();
   const said = [];
@@ -315,40 +255,14 @@ async function runCheck([name, what, args]) {
   const code = await run(process.execPath, args, { env, say: (chunk) => said.push(chunk) });
   console.log(`[${name}] ${what}`);
   for (const chunk of said) process.stdout.write(chunk);
-  console.log(
-    `[${name}] ${code === 0 ? 'ok' : `failed with exit code ${code}`}, ${seconds(startMs)}`,
-  );
+  printEnd(name, code, startMs);
   return [name, code];
 }
 
-/**
- * Runs lint and, in parallel, layers, format and types: all of them, so that one run
- * shows everything. Returns `[name, exit code]` of each.
- */
+/** Runs all checks even if one fails. Returns `[name, exit code]` of each. */
 async function runChecks() {
-  const lanes = [
-    [['lint', 'oxlint', [TOOLS.oxlint]]],
-    [
-      [
-        'layers',
-        'depcruise lib tools',
-        [TOOLS.depcruise, 'lib', 'tools', '--config', '.dependency-cruiser.mjs'],
-      ],
-      ['format', 'oxfmt --check', [TOOLS.oxfmt, '--check']],
-      [
-        'types',
-        'tsc -p tsconfig.json',
-        [TOOLS.tsc, '-p', 'tsconfig.json', '--incremental', '--tsBuildInfoFile', TYPES_CACHE],
-      ],
-    ],
-  ];
   console.log('[checks] lint, layers, format, types (half a minute)');
-  const inTurn = async (checks) => {
-    const results = [];
-    for (const check of checks) if (!interruptedBy) results.push(await runCheck(check));
-    return results;
-  };
-  const results = (await Promise.all(lanes.map(inTurn))).flat();
+  const results = await Promise.all(CHECKS.map(runCheck));
   if (interruptedBy) process.exit(128 + constants.signals[interruptedBy]);
   return results;
 }
@@ -357,15 +271,15 @@ async function test(args) {
   const isFull = args.includes('--full');
   const filters = args.filter((arg) => arg !== '--full');
   const results = filters.length > 0 ? [] : await runChecks();
-  const { code, counts } = await runVitest(
-    filters,
-    isFull ? { PARALLELSEARCH_TEST_FULL: '1' } : {},
+  const vitest = [TOOLS.vitest, 'run', '--reporter=./test/reporter.ts', ...filters];
+  const about = filters.length > 0 || isFull ? '' : ' (about five minutes on two cores)';
+  const env = isFull ? { PARALLELSEARCH_TEST_FULL: '1' } : {};
+  const code = await phase('tests', ['vitest run', ...filters].join(' ') + about, () =>
+    runNode(vitest, env),
   );
   results.push(['tests', code]);
   const failures = results.filter(([, exitCode]) => exitCode !== 0);
   if (failures.length > 0) console.error(`failed: ${failures.map(([name]) => name).join(', ')}`);
-  if (counts)
-    console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   process.exitCode = failures[0]?.[1] ?? 0;
 }
 
@@ -376,14 +290,9 @@ async function start(args) {
 const COMMANDS = { start, test, build: async () => {} };
 
 async function main([command, ...args]) {
-  if (!Object.hasOwn(COMMANDS, command ?? '') || args.includes('--help')) {
+  const isKnown = Object.hasOwn(COMMANDS, command ?? '');
+  if (!isKnown || args.includes('--help')) {
     process.stdout.write(HELP);
-    const isKnown =
-      command === undefined ||
-      command === '--help' ||
-      command === 'help' ||
-      args.includes('--help');
-    if (!isKnown) console.error(`Expected start, test or build, but got ${command}.`);
     process.exitCode = isKnown ? 0 : 1;
     return;
   }

@@ -1,10 +1,10 @@
 /**
  * The output of `npm test`: one line per failed file, then the failures with what their
  * tests printed, then the skipped tests grouped by what they need (`(needs Chromium)` in
- * a title).
+ * a title), then the numbers of tests.
  */
 import { Writable } from 'node:stream';
-import { group } from 'd3-array';
+import { group, sum } from 'd3-array';
 import type { UserConsoleLog } from 'vitest';
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node';
 
@@ -40,7 +40,7 @@ export default class FailuresReporter implements Reporter {
   onTestModuleEnd(module: TestModule): void {
     if (module.state() !== 'failed') return;
     const numFailed = [...module.children.allTests('failed')].length;
-    const what = numFailed > 0 ? `${numFailed} failed` : 'could not be loaded';
+    const what = isUnloadable(module) ? 'could not be loaded' : `${numFailed} failed`;
     this.vitest.logger.log(`FAIL ${module.relativeModuleId}: ${what}`);
   }
 
@@ -65,6 +65,12 @@ export default class FailuresReporter implements Reporter {
       reasonOf,
     );
     for (const [reason, tests] of skipped) logger.log(`${tests.length} skipped: ${reason}`);
+    const count = (state: 'passed' | 'failed' | 'skipped'): number =>
+      sum(modules, ({ children }) => [...children.allTests(state)].length);
+    const numUnloadable = modules.filter(isUnloadable).length;
+    logger.log(
+      `${count('passed')} passed, ${count('failed') + numUnloadable} failed, ${count('skipped')} skipped`,
+    );
   }
 
   private printErrors(
@@ -80,6 +86,10 @@ export default class FailuresReporter implements Reporter {
     if (printed) logger.error(`It printed:\n${printed}`);
   }
 }
+
+/** Counts as one failed test. */
+const isUnloadable = (module: TestModule): boolean =>
+  module.state() === 'failed' && [...module.children.allTests('failed')].length === 0;
 
 function reasonOf(test: TestCase): string {
   const { note } = test.result() as { note?: string };

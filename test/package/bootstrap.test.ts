@@ -24,10 +24,8 @@ const CLI = `${tool('cli')}if (process.argv[3] === '--wait') {
 const BUILD = `const fs = require('node:fs'); fs.mkdirSync('dist', { recursive: true });
 if (process.argv[3] === 'tsconfig.build.json') for (const file of fs.readdirSync('lib'))
   fs.copyFileSync('lib/' + file, 'dist/' + file.replace('.ts', '.js'));`;
-const REPORT = `const path = process.argv.find((a) => a.startsWith('--outputFile.json=')).slice(18);
-require('node:fs').appendFileSync('calls.txt', 'full=' + process.env.PARALLELSEARCH_TEST_FULL + '\\n');
-require('node:fs').writeFileSync(path, JSON.stringify({ numPassedTests: 5, numFailedTests: 1, numPendingTests: 2,
-  numTodoTests: 1, testResults: [{ status: 'failed', assertionResults: [] }] })); process.exit(1);`;
+const FAILING = `require('node:fs').appendFileSync('calls.txt', 'full=' + process.env.PARALLELSEARCH_TEST_FULL + '\\n');
+process.exit(1);`;
 
 const BUILDING = [
   'tsc -p tsconfig.build.json',
@@ -84,7 +82,7 @@ beforeEach(() => {
   write('node_modules/oxlint/bin/oxlint', tool('oxlint'));
   write('node_modules/dependency-cruiser/bin/dependency-cruise.mjs', esm(tool('depcruise')));
   write('node_modules/oxfmt/bin/oxfmt', tool('oxfmt'));
-  write('node_modules/vitest/vitest.mjs', esm(tool('vitest', REPORT)));
+  write('node_modules/vitest/vitest.mjs', esm(tool('vitest', FAILING)));
   write('lib/cli.ts', CLI);
 });
 
@@ -124,20 +122,10 @@ describe('start', () => {
 });
 
 describe('install', () => {
-  it('runs npm ci if nothing is installed, and lists missing optional parts', async () => {
+  it('runs npm ci if nothing is installed', async () => {
     rmSync(inProject('node_modules/.package-lock.json'));
-    const { code, output } = await bootstrap('build');
-    expect(code).toBe(0);
+    expect((await bootstrap('build')).code).toBe(0);
     expect(takeCalls()[0]).toBe('npm ci --include=dev --loglevel=error --no-audit --no-fund');
-    expect(output).toMatch(
-      /^\[install\] optional part hnswlib-node not installed: no HNSW index.+npm ci`$/m,
-    );
-  });
-  slow('does not mention installed optional parts (needs test:full)', async () => {
-    rmSync(inProject('node_modules/.package-lock.json'));
-    for (const name of ['hnswlib-node', '@tensorflow/tfjs-node-gpu'])
-      write(`node_modules/${name}/build/addon.node`, '');
-    expect((await bootstrap('build')).output).not.toContain('optional part');
   });
   it('accepts installed packages without the optional ones', async () => {
     const installed = { packages: { 'node_modules/a': { version: '1.0.0' } } };
@@ -157,18 +145,21 @@ describe('install', () => {
     expect(takeCalls()).toHaveLength(1);
   });
   it('rejects an old Node', async () => {
-    write('package.json', '{"engines": {"node": "^20.99 || >=99.0"}}');
-    const { code, output } = await bootstrap('start');
-    expect(code).toBe(1);
-    expect(output).toContain(process.version);
+    const [major, minor] = process.versions.node.split('.');
+    for (const newer of [`${major}.${Number(minor) + 1}`, `1${major}.0`]) {
+      write('package.json', `{"engines": {"node": ">=${newer}"}}`);
+      const { code, output } = await bootstrap('start');
+      expect(code).toBe(1);
+      expect(output).toContain(process.version);
+    }
     expect(takeCalls()).toEqual([]);
   });
 });
 
 describe('test', () => {
-  it('runs every check, prints counts and returns the first failed exit code', async () => {
+  it('runs every check and returns the first failed exit code', async () => {
     write('node_modules/oxlint/bin/oxlint', tool('oxlint', 'process.exit(4);'));
-    const { code, output, stdout } = await bootstrap('test');
+    const { code, output } = await bootstrap('test');
     const names = takeCalls().map((call) => call.split(' ')[0]);
     expect(names.slice(0, 2)).toEqual(['tsc', 'rolldown']);
     // Side by side.
@@ -176,8 +167,6 @@ describe('test', () => {
     expect(names.slice(6)).toEqual(['vitest', 'full=']);
     expect(code).toBe(4);
     expect(output).toContain('failed: lint, tests\n');
-    // one failed test and one file that could not be loaded; two skipped and one todo
-    expect(stdout.trimEnd().split('\n').at(-1)).toBe('5 passed, 2 failed, 3 skipped');
   });
   slow('prints the output of each check in one piece (needs test:full)', async () => {
     const print = "console.log('one'); setTimeout(() => console.error('two'), 500);";

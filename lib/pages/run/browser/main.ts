@@ -38,7 +38,7 @@ function startCurves(names: string[] | null): Promise<void> {
 
 // Rollouts
 
-/** Written by `steppedRolloutsHtml`. */
+/** Written by `rolloutSlider`. */
 interface Carried {
   name: string;
   steps: number[];
