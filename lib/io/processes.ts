@@ -181,10 +181,16 @@ export async function withWorkers<Request, Reply, Note = never>(
 ): Promise<void> {
   const started: Worker<Request, Reply, Note>[] = [];
   const idle: Worker<Request, Reply, Note>[] = [];
-  const stop = (): void => started.forEach((worker) => worker.stop());
+  let isStopped = false;
+  const stop = (): void => {
+    isStopped = true;
+    started.forEach((worker) => worker.stop());
+  };
   signal.addEventListener('abort', stop, { once: true });
   try {
     await work(async (request, onNote) => {
+      // Such as a request that waited for a worker.
+      if (isStopped) throw new Error('The workers have been stopped.');
       const worker = idle.pop() ?? start();
       if (!started.includes(worker)) started.push(worker);
       const reply = await worker.send(request, onNote);

@@ -11,6 +11,7 @@ import {
   startWorker,
   runScript,
   WATCH_PARENT,
+  withWorkers,
   type Channel,
   type Worker,
 } from '../../lib/io/processes.js';
@@ -31,6 +32,21 @@ type Request =
   | { kind: 'throw'; message: string }
   | { kind: 'exit'; code: number }
   | { kind: 'env'; name: string };
+
+it('starts no worker for requests that come after the end', async () => {
+  const { signal } = new AbortController();
+  const stop = vi.fn();
+  const start = vi.fn(() => ({ send: (request: number) => Promise.resolve(-request), stop }));
+  let sendLater!: (request: number) => Promise<number>;
+  const work = async (send: typeof sendLater): Promise<void> => {
+    sendLater = send;
+    expect(await Promise.all([send(1), send(2)])).toEqual([-1, -2]);
+    throw new Error('bad line');
+  };
+  await expect(withWorkers({ signal, start }, work)).rejects.toThrow('bad line');
+  await expect(sendLater(3)).rejects.toThrow('stopped');
+  expect([start, stop].map((f) => f.mock.calls.length)).toEqual([2, 2]);
+});
 
 describe.skipIf(!isBuilt)('startWorker (needs dist/)', () => {
   let worker: Worker<Request, Reply, number>;
