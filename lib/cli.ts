@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import module from 'node:module';
+import { errorText } from './io/system-errors.js';
 
 async function main(): Promise<void> {
   // From Node 22.1 on, caches compiled code for the next start.
@@ -22,7 +23,7 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
 });
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorText(error)}\n`);
   if (process.env.DEBUG) console.error(error);
   process.exitCode = 1;
 });

@@ -14,6 +14,7 @@ import { dataSetFiles, formatPassages, type Passage } from '../data/flashrag.js'
 import { makePassages } from '../data/passages.js';
 import { writeLines } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
+import { systemReason } from '../io/system-errors.js';
 import { formatList } from '../text/english.js';
 import { countWords } from '../text/words.js';
 import { log, parseCount } from './common/cli-utils.js';
@@ -106,8 +107,7 @@ export async function runMake(
       const name = path.relative(root, path.resolve(file)).replaceAll(path.sep, '/');
       readable.push({ name, ending: documentEnding(file), sections });
     } catch (error) {
-      const reason = (error as Error).message.replace(/^ENOENT.*/, 'there is no such file.');
-      complaints.push(`  ${shortPath(file)}: ${reason}`);
+      complaints.push(`  ${shortPath(file)}: ${systemReason(error) ?? (error as Error).message}`);
     }
   const unreadable = `Unreadable files: ${complaints.length} of ${files.length}`;
   if (complaints.length > 0 && !skipUnreadable)

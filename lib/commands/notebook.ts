@@ -8,6 +8,7 @@ import path from 'node:path';
 import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
+import { errorText } from '../io/system-errors.js';
 import { toTerminal, type Log } from '../notebook/kernel-outputs.js';
 import { codeCells, readNotebook, type Notebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
@@ -93,11 +94,10 @@ async function attempt(
       inputs: input?.map((each) => path.resolve(each)),
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     const failure =
       error instanceof NotebookError
         ? error
-        : new Error(`${file} did not run: ${reason}`, { cause: error });
+        : new Error(`${file} did not run: ${errorText(error)}`, { cause: error });
     return { cached: false, failures: [failure] };
   }
 }

@@ -17,6 +17,7 @@ import { createGunzip, gunzipSync } from 'node:zlib';
 import { FORMAT_BYTES, nameFormat } from './formats.js';
 import { parseJson, parsePlainJson } from './json.js';
 import { shortPath } from './paths.js';
+import { systemReason } from './system-errors.js';
 
 let numWritten = 0;
 
@@ -350,7 +351,7 @@ export async function* streamJsonLines<T>(
       }
     }
   } catch (error) {
-    yield { complaint: `${name}: ${(error as Error).message}` };
+    yield { complaint: `${name}: ${systemReason(error) ?? (error as Error).message}` };
   }
 }
 

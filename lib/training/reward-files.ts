@@ -5,8 +5,10 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { extname, isAbsolute, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { sort } from 'd3-array';
 import type { Plugin } from 'rolldown';
+import { shortPath } from '../io/paths.js';
 import type { Reward } from '../rewards/reward.js';
 
 const EXTENSIONS = ['.ts', '.mjs', '.js'];
@@ -36,13 +38,17 @@ async function bundle(path: string): Promise<{ code: string; files: string[] }> 
       files.push(...[...this.getModuleIds()].filter((id) => isAbsolute(id) && existsSync(id)));
     },
   };
-  const { output } = await build({
+  const bundled = build({
     input: path,
     platform: 'node',
     write: false,
     logLevel: 'warn',
     output: { format: 'esm', sourcemap: 'inline', codeSplitting: false },
     plugins: [plugin],
+  });
+  const { output } = await bundled.catch((cause: Error) => {
+    const reason = stripVTControlCharacters(cause.message).trim();
+    throw new Error(`Expected ${shortPath(path)} to be a module, but: ${reason}`, { cause });
   });
   return { code: output[0].code, files };
 }

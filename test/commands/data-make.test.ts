@@ -103,7 +103,7 @@ describe('data make', () => {
       ['self.md', 'self.md'],
     ])
       symlinkSync(target, inFolder('notes', name));
-    await expect(make(['notes'])).rejects.toThrow(/gone\.md: there is no such.*\n.*self\.md: /);
+    await expect(make(['notes'])).rejects.toThrow(/gone\.md: no such file.*\n.*self\.md: /);
     execFileSync('mkfifo', [inFolder('notes', 'pipe.txt')]);
     await make(['notes'], { skipUnreadable: true });
     expect(printed()).toMatch(/files left out +1 png and 1 txt\n/);

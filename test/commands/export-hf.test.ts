@@ -91,7 +91,7 @@ describe('export hf', () => {
 
   it('reports missing weights', async () => {
     await expect(run(out, '--adapter', join(root, 'none'))).rejects.toThrow(
-      `Expected weights in ${root}/none`,
+      `Expected weights in ${root}/none, but there are none. Check the path.`,
     );
     await expect(run(out, '--model', join(root, 'none'))).rejects.toThrow(
       'a folder in Hugging Face format',

@@ -67,7 +67,7 @@ describe('notebook run', () => {
     const before = readFileSync(bad, 'utf8');
     const stopped = await run([inFolder('absent.ipynb'), bad], {});
     expect(stopped.exitCode).toBe(1);
-    expect(stopped.stderr).toContain('absent.ipynb did not run: ENOENT');
+    expect(stopped.stderr).toContain('absent.ipynb did not run: Could not open');
     expect(stopped.stderr).toContain('Notebooks: 0 passed, 1 failed, 1 not run');
     expect(readFileSync(bad, 'utf8')).toBe(before);
 

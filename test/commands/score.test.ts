@@ -215,7 +215,7 @@ describe('score', () => {
     expect(scores.map((s) => s.id)).toEqual(['a', 'b']);
     const lines = complaints.trimEnd().split('\n');
     expect(lines).toHaveLength(3);
-    expect(lines[0]).toContain('absent.jsonl: ENOENT');
+    expect(lines[0]).toContain('absent.jsonl: no such file or directory');
     expect(lines[1]).toContain('bad.jsonl:2: ');
     expect(lines[2]).toContain('bad.jsonl:3: ');
   });

@@ -54,6 +54,11 @@ describe('loadRewards', () => {
     ['none.mjs', 'export const reward = 1;', /none\.mjs to export a reward by default/],
     ['name.ts', 'export default { score: () => 1 };', /name\.ts to export a reward by default/],
     ['empty.mjs', 'export default [];', /empty\.mjs to export a reward by default/],
+    [
+      'cut.ts',
+      'export default {',
+      /^Expected .*cut\.ts to be a module, but: .*\[PARSE_ERROR\] Expected `}`/s,
+    ],
     ['broken.ts', 'throw new Error("as its module says");', /as its module says/],
   ])('rejects %s containing %j', async (name, text, message) => {
     await expect(loadRewards(write(name, text))).rejects.toThrow(message);

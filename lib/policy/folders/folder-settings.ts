@@ -3,14 +3,17 @@
  * TensorFlow.js, so that a policy on a server does not load it.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { readJson } from '../../io/files.js';
-import { isClone, shortPath } from '../../io/paths.js';
+import { CHECKPOINTS, isClone, shortPath } from '../../io/paths.js';
 import { withTimeLimit } from '../../io/time-limit.js';
 import { readTokenizerConfig } from '../../io/tokenizer-config.js';
 import { createTokenizer, type FileTokenizer } from '../../text/tokenizer.js';
 import { parseModelConfig, type ModelConfig } from '../model/families.js';
 import { parsePeftConfig, type PeftConfig } from './peft.js';
+
+/** Whether a folder's parent is that of this project's weights. */
+const isOurs = (folder: string): boolean => dirname(resolve(folder)) === resolve(CHECKPOINTS);
 
 /** How to get this project's missing weights. */
 export const moreWeights = (): string =>
@@ -36,7 +39,7 @@ export function requireFolders(folders: readonly string[]): void {
   const missing = folders.find((folder) => !existsSync(folder));
   if (missing !== undefined)
     throw new Error(
-      `Expected weights in ${shortPath(missing)}, but there are none. ${moreWeights()}`,
+      `Expected weights in ${shortPath(missing)}, but there are none. ${isOurs(missing) ? moreWeights() : 'Check the path.'}`,
     );
 }
 

@@ -1,0 +1,30 @@
+/** Node's system errors, such as `ENOENT: no such file or directory, open 'a'`, in words. */
+
+const SYSTEM_ERROR = /^(E[A-Z]+): (.+), (\w+)(?: '(.+?)')?(?: -> '.+')?$/;
+const ACTIONS: Readonly<Record<string, string>> = { mkdir: 'create', mkdtemp: 'create' };
+/** Names that {@link partialPath} gives. */
+const PARTIAL = /\.\d+-\d+\.partial$/;
+
+function parse(error: unknown): { reason: string; action: string; path: string } | undefined {
+  const message = error instanceof Error ? error.message : '';
+  const [, code, reason, call, path = ''] = SYSTEM_ERROR.exec(message) ?? [];
+  if (code === undefined) return undefined;
+  // With `recursive`, Node reports a read-only file system like this.
+  const isUnclear = code === 'ENOENT' && call === 'mkdir';
+  return {
+    reason: `${isUnclear ? 'the folder above it is missing or read-only' : reason} (${code})`,
+    action: ACTIONS[call] ?? call,
+    path: path.replace(PARTIAL, ''),
+  };
+}
+
+/** `no such file or directory (ENOENT)`; undefined for other errors. */
+export const systemReason = (error: unknown): string | undefined => parse(error)?.reason;
+
+/** `Could not open a: no such file or directory (ENOENT).`; other errors' messages. */
+export function errorText(error: unknown): string {
+  const system = parse(error);
+  if (system)
+    return `Could not ${system.action}${system.path && ` ${system.path}`}: ${system.reason}.`;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,44 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { partialPath } from '../../lib/io/files.js';
+import { errorText, systemReason } from '../../lib/io/system-errors.js';
+import { temporaryFolder } from '../folder.js';
+
+const folder = temporaryFolder();
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+it('says what could not be done with which file, and why', async () => {
+  const absent = path.join(folder, 'absent');
+  const reading = await failure(readFile(absent));
+  expect(errorText(reading)).toBe(`Could not open ${absent}: no such file or directory (ENOENT).`);
+  expect(systemReason(reading)).toBe('no such file or directory (ENOENT)');
+  expect(errorText(await failure(mkdir(folder)))).toBe(
+    `Could not create ${folder}: file already exists (EEXIST).`,
+  );
+  // As Node reports a read-only file system, if recursive.
+  expect(errorText(await failure(mkdir(path.join(absent, 'b'))))).toBe(
+    `Could not create ${path.join(absent, 'b')}: the folder above it is missing or read-only (ENOENT).`,
+  );
+});
+
+it('names the file to be written instead of its partial one', async () => {
+  const file = path.join(folder, 'none', 'a.html');
+  expect(errorText(await failure(writeFile(partialPath(file), '')))).toContain(`open ${file}: no`);
+});
+
+it('explains errors without a path', async () => {
+  const full = await failure(writeFile('/dev/full', 'x'));
+  if (process.platform === 'linux')
+    expect(errorText(full)).toBe('Could not write: no space left on device (ENOSPC).');
+});
+
+it('leaves other messages as they are', () => {
+  expect(errorText(new Error('Expected a, but got b.'))).toBe('Expected a, but got b.');
+  expect(errorText('text')).toBe('text');
+  expect(systemReason(new Error('E: x'))).toBeUndefined();
+});
