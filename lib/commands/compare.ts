@@ -11,6 +11,7 @@ import {
 } from '../pages/compare/runs.js';
 import { figureText, intervalText } from '../report/text.js';
 import { metricDecimals, metricInfo } from '../report/titles.js';
+import { plural } from '../text/english.js';
 import { log } from './common/cli-utils.js';
 import { formatTable } from './common/tables.js';
 
@@ -98,7 +99,7 @@ export async function runCompare(
     log('Reward settings differ: compare the outcome reward, not the reward.');
   if (figures.length === 0)
     log('No figures: transcripts have none. Score them with `score`, or compare answers or runs.');
-  log(`${runs.length} runs compared: ${out}`);
+  log(`${plural(runs.length, 'run')} compared: ${out}`);
 }
 
 export function compareCommand(): Command {

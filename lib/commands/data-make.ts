@@ -17,7 +17,7 @@ import { shortPath } from '../io/paths.js';
 import { systemReason } from '../io/system-errors.js';
 import { formatList } from '../text/english.js';
 import { countWords } from '../text/words.js';
-import { log, parseCount } from './common/cli-utils.js';
+import { log, parseCount, shellWord } from './common/cli-utils.js';
 import { requireDistinctFiles } from './common/outputs.js';
 
 interface MakeSettings extends Columns {
@@ -144,7 +144,7 @@ export async function runMake(
   ];
   const report = rows.map(([name, value]) => `  ${name.padEnd(18)}  ${value}\n`).join('');
   process.stdout.write(
-    `${shortPath(corpus)}:\n${report}\nNext: npx parallelsearch ask "..." --data ${shortPath(out)}\n`,
+    `${shortPath(corpus)}:\n${report}\nNext: npx parallelsearch ask "..." --data ${shellWord(shortPath(out))}\n`,
   );
 }
 

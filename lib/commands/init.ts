@@ -1,7 +1,7 @@
 /** `parallelsearch init DIR`: starts a small project that uses this package. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { cp, rename } from 'node:fs/promises';
+import { cp, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Command } from 'commander';
@@ -25,7 +25,7 @@ async function packInto(folder: string): Promise<string> {
     'pack',
     isWindows ? `"${packagePath()}"` : packagePath(),
     '--ignore-scripts',
-    '--silent',
+    '--loglevel=error',
   ];
   const { stdout } = await promisify(execFile)('npm', args, { cwd: folder, shell: isWindows });
   return stdout.trim();
@@ -58,22 +58,33 @@ async function packageJson(name: string, file: string): Promise<object> {
   };
 }
 
-/**
- * Writes the project.
- * @param link whether to depend on this copy of the package instead of a tarball
- * @throws Error if the folder is not empty
- */
-async function runInit(folder: string, { link = false }: { link?: boolean }): Promise<void> {
-  if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new Error(
-      `Expected ${folder} to be new or empty, but it contains files. Choose another folder.`,
-    );
+async function writeProject(folder: string, { link = false }: { link?: boolean }): Promise<void> {
   await cp(packagePath('data', 'templates', 'project'), folder, { recursive: true });
   // npm does not pack a file named .gitignore.
   await rename(path.join(folder, 'gitignore'), path.join(folder, '.gitignore'));
   const file = link ? path.resolve(packagePath()) : await packInto(folder);
   const manifest = await packageJson(path.basename(path.resolve(folder)), file);
   await writeJson(path.join(folder, 'package.json'), manifest);
+}
+
+/**
+ * Writes the project.
+ * @param link whether to depend on this copy of the package instead of a tarball
+ * @throws Error if the folder is not empty
+ */
+async function runInit(folder: string, options: { link?: boolean }): Promise<void> {
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new Error(
+      `Expected ${folder} to be new or empty, but it contains files. Choose another folder.`,
+    );
+  try {
+    await writeProject(folder, options);
+  } catch (error) {
+    // The folder is empty again for the next try.
+    for (const name of await readdir(folder).catch(() => []))
+      await rm(path.join(folder, name), { recursive: true });
+    throw error;
+  }
   log(`Created a project in ${folder}. Next:
   cd ${shellWord(folder)}
   npm install

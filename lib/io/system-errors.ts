@@ -1,4 +1,4 @@
-/** Node's system errors, such as `ENOENT: no such file or directory, open 'a'`, in words. */
+/** Node's system errors (`ENOENT: no such file or directory, open 'a'`) in words. */
 
 const SYSTEM_ERROR = /^(E[A-Z]+): (.+), (\w+)(?: '(.+?)')?(?: -> '.+')?$/;
 const ACTIONS: Readonly<Record<string, string>> = { mkdir: 'create', mkdtemp: 'create' };

@@ -136,15 +136,20 @@ async function readCheckpoint(
  * Loads the newest intact checkpoint of a run, or null if there is none.
  * @param hash of the configuration and the inputs
  * @param options.before considers only checkpoints before this step
+ * @param options.differences from the run in the folder, if it has another hash
  * @param options.log receives a line for each damaged checkpoint
  * @throws Error if the folder has a run with another hash, or only damaged checkpoints
  */
 export async function resumeCheckpoint(
   folder: string,
   hash: string,
-  options: { before?: number | undefined; log?: (line: string) => void } = {},
+  options: {
+    before?: number | undefined;
+    differences?: () => Promise<string>;
+    log?: (line: string) => void;
+  } = {},
 ): Promise<Checkpoint | null> {
-  const { before = Infinity, log = console.error } = options;
+  const { before = Infinity, differences, log = console.error } = options;
   const steps = (await stepsIn(folder)).filter((step) => step < before);
   for (const step of steps) {
     const path = stepFolder(folder, step);
@@ -156,7 +161,7 @@ export async function resumeCheckpoint(
     const { trained, optimizer, state } = checkpoint;
     if (state.hash !== hash)
       throw new Error(
-        `Expected ${shortPath(folder)} to hold a run of configuration ${hash}, but it holds one of ${state.hash}. Choose another folder, or remove that one.`,
+        `Expected ${shortPath(folder)} to hold a run of configuration ${hash}, but it holds one of ${state.hash}${differences ? `: ${await differences()}` : ''}. Choose another folder, or remove that one.`,
       );
     // What a kill left of an older one.
     await removeOlder(folder, step);

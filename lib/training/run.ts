@@ -7,6 +7,7 @@ import { appendFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import {
   partialPath,
+  readJsonIfExists,
   removePartial,
   replaceFolder,
   writeFileSafely,
@@ -29,7 +30,7 @@ import type { Weights } from '../policy/model/weights.js';
 import { formatTrajectory } from '../rollout/trajectory.js';
 import { encodeSafetensors } from '../tensor/safetensors.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
-import { withSettings, type TrainConfig } from './config.js';
+import { configDifferences, withSettings, type TrainConfig } from './config.js';
 import { checkGuards, mostSevere, type Alarm } from './guards.js';
 import { strictMean, trendMetrics, type Metrics } from './metrics.js';
 import { ALONE, type Ranks } from './ranks.js';
@@ -248,13 +249,29 @@ function save(
   return saveCheckpoint(checkpointFolder(run), weights, optimizer, state, recordFiles(run.folder));
 }
 
+/** In what a run differs from the one in its folder. */
+async function describeDifferences({ config, folder }: TrainingRun): Promise<string> {
+  const there = (await readJsonIfExists(join(folder, RUN_FILE))) as { config?: TrainConfig };
+  const differences = configDifferences(config, there.config ?? config).filter(
+    ({ name }) => !name.endsWith('.maxTokensPerPass'),
+  );
+  return differences.length > 0
+    ? differences
+        .map(({ name, value, preset }) => `${name} is ${preset} there, ${value} here`)
+        .join('; ')
+    : 'model, data or rewards are others';
+}
+
 /** Restores the newest checkpoint, or the newest before a step; null if there is none. */
 async function restore(
   run: TrainingRun,
   { session }: Trainer,
   before?: number,
 ): Promise<Progress | null> {
-  const checkpoint = await resumeCheckpoint(checkpointFolder(run), hashRun(run), { before });
+  const checkpoint = await resumeCheckpoint(checkpointFolder(run), hashRun(run), {
+    before,
+    differences: () => describeDifferences(run),
+  });
   if (!checkpoint) return null;
   const { nextStep, rollbacks = [], best, rewards = [] } = checkpoint.state;
   session.trained.restore(checkpoint);

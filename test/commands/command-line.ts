@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 import { createProgram } from '../../lib/commands/program.js';
 import { packagePath } from '../../lib/io/paths.js';
+import { errorText } from '../../lib/io/system-errors.js';
 
 const CLI = packagePath('dist', 'cli.js');
 
@@ -63,7 +64,7 @@ export async function runCommand(args: readonly string[], cwd = '.'): Promise<En
   } catch (error) {
     if (!(error instanceof Exit)) {
       ended.code = 1;
-      ended.stderr += `${(error as Error).message}\n`;
+      ended.stderr += `${errorText(error)}\n`;
     }
   } finally {
     process.chdir(home);

@@ -1,9 +1,16 @@
 /** A project outside the repository, as a user makes and runs it. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { codeCells, readNotebook } from '../../lib/notebook/nbformat.js';
@@ -64,6 +71,14 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       const tarball = `parallelsearch-${ours.version}.tgz`;
       expect(packed.dependencies.parallelsearch).toBe(`file:${tarball}`);
       expect(existsSync(path.join(root, 'packed', tarball))).toBe(true);
+    });
+
+    it('leaves an empty folder if npm cannot pack', async () => {
+      vi.stubEnv('PATH', root);
+      const folder = path.join(root, 'unpacked');
+      expect(await refusal(['init', folder])).toContain('npm');
+      expect(readdirSync(folder)).toEqual([]);
+      vi.unstubAllEnvs();
     });
 
     it('rejects a folder that is not empty', async () => {

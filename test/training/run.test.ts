@@ -252,7 +252,7 @@ describe('runTraining', () => {
     const config = tinyTraining({ checkpointEvery: 2 });
     await expect(run('killed', other)).rejects.toThrow(
       new RegExp(
-        `configuration ${hashOf(other)}, but it holds one of ${hashOf(config)}.*Choose another folder`,
+        `configuration ${hashOf(other)}, but it holds one of ${hashOf(config)}: seed is 1 there, 2 here;.*checkpointEvery is 2 there, .* here. Choose another folder`,
       ),
     );
   });

@@ -64,8 +64,10 @@ export const exitWith =
 export const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Quotes a path for a command line, if necessary. */
-export const shellWord = (path: string): string =>
-  /^[\w./:\\-]+$/.test(path) ? path : `"${path}"`;
+export function shellWord(path: string): string {
+  if (/^[\w./:\\-]+$/.test(path)) return path;
+  return process.platform === 'win32' ? `"${path}"` : `'${path.replaceAll("'", "'\\''")}'`;
+}
 
 /** Formats a duration: `12 min`, `2.1 h`. */
 export function describeDuration(seconds: number): string {

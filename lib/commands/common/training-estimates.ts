@@ -40,9 +40,8 @@ async function committedRun({ config: { model, method } }: Training): Promise<Tr
 
 export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
   Promise.all(
-    trainings.map(
-      async ({ config, folder }) =>
-        trainerSettings(config).steps - (await readSteps(folder)).length,
+    trainings.map(async ({ config, folder }) =>
+      Math.max(0, trainerSettings(config).steps - (await readSteps(folder)).length),
     ),
   );
 
@@ -65,11 +64,9 @@ export async function describeStepsLeft(
   const numRollouts = sum(trainings, ({ config }, i) => left[i] * rolloutsPerStep(config));
   const steps = `${sum(left)} steps to do`;
   if (pace === undefined || numRollouts === 0) return steps;
-  const isForeign =
-    measuredPace === undefined && backend !== undefined && !NATIVE.includes(backend);
-  const note = isForeign
-    ? ` on the native backend; the first step corrects this for ${backend}`
-    : '';
+  const isForeign = measuredPace === undefined && !(backend && NATIVE.includes(backend));
+  const correction = backend ? `; the first step corrects this for ${backend}` : '';
+  const note = isForeign ? ` on the native backend${correction}` : '';
   return `${steps}, about ${describeDuration(pace * numRollouts)}${note}`;
 }
 

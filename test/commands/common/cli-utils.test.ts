@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   describeDuration,
@@ -6,6 +7,7 @@ import {
   parsePort,
   parseSeconds,
   parseWeight,
+  shellWord,
 } from '../../../lib/commands/common/cli-utils.js';
 import { refusal } from '../command-line.js';
 import { trainCommand } from '../../../lib/commands/train.js';
@@ -34,6 +36,16 @@ describe('numbers on the command line', () => {
     expect(() => command.parse(['--keep-steps', '3,,6'], { from: 'user' })).toThrow(/>= 1/);
   });
 });
+
+it.skipIf(process.platform === 'win32')(
+  'quotes paths so that the shell takes them as they are',
+  () => {
+    for (const name of ['plain/a-1.b', 'with space', '$HOME', `it's "x" & y`, '*'])
+      expect(execFileSync('sh', ['-c', `printf %s ${shellWord(name)}`], { encoding: 'utf8' })).toBe(
+        name,
+      );
+  },
+);
 
 it('formats durations in suitable units', () => {
   expect([30, 700, 8000].map(describeDuration)).toEqual(['30 s', '12 min', '2.2 h']);

@@ -26,16 +26,19 @@ it('estimates the remaining time from the steps done', async () => {
 });
 
 it('falls back on the committed run of the same model and method', async () => {
-  expect(await describeStepsLeft([training('first', [])])).toMatch(/^10 steps to do, about \d+ s$/);
+  expect(await describeStepsLeft([training('first', [])])).toMatch(
+    /^10 steps to do, about \d+ s on the native backend$/,
+  );
   expect(await describeStepsLeft([training('elsewhere', [], 'models/mine')])).toBe(
     '10 steps to do',
   );
 });
 
 it('gives no time if nothing remains', async () => {
-  expect(await describeStepsLeft([training('done', Array<number>(10).fill(3))])).toBe(
-    '0 steps to do',
-  );
+  for (const numDone of [10, 11]) {
+    const steps = Array<number>(numDone).fill(3);
+    expect(await describeStepsLeft([training(`done-${numDone}`, steps)])).toBe('0 steps to do');
+  }
 });
 
 it("notes that the time is the native backend's if another one trains", async () => {
