@@ -6,7 +6,7 @@
 import { greatest, group, max, mean, min, rollup, sort } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { matching, where, findFigure, type MethodPair } from '../evaluation/table.js';
-import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
+import { intervalChart, lineChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/charts/curves.js';
 import { tradeOffChart } from '../report/charts/trade-off.js';
 import { figureText, gapWords } from '../report/text.js';
@@ -328,7 +328,7 @@ export const lambdaAblation: Experiment = {
       summary: `${countText(read.answers.length)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
       frames: { lines, training: onLines(training), learning: withTitles(learning) },
       figures: {
-        learning: bandChart(learned, {
+        learning: lineChart(learned, {
           title: 'Decomposed parallelizable questions over training, by the rewards used',
           subtitle: SMALL_WORLD_NOTE,
           x: 'step',

@@ -1,6 +1,6 @@
 /** `parallelsearch/report`: data frames, tables, charts and their display. */
 export { formatList } from '../text/english.js';
-export { bandChart, intervalChart, lineChart, type ChartSpec } from './charts/chart.js';
+export { intervalChart, lineChart, type ChartSpec } from './charts/chart.js';
 export { stackedChart } from './charts/stacked.js';
 export { createChart, type Chart, type VegaLiteSpec } from './charts/spec.js';
 export {

@@ -124,7 +124,7 @@ describe.skipIf(!found || !chromiumPath)(
         const reply = await page.evaluate(
           `${KERNEL}.requestInspect(${JSON.stringify(request)}).then(({ content }) => content)`,
         );
-        const text = expect.stringMatching(/lineChart\(frame: .*lines with points/s) as string;
+        const text = expect.stringMatching(/lineChart\(frame: .*lines over a quantity/s) as string;
         expect(reply).toMatchObject({ found: true, data: { 'text/plain': text } });
       },
     );
@@ -173,7 +173,7 @@ describe.skipIf(!found || !chromiumPath)(
       await page.keyboard.press('Shift+Tab');
       const tooltip = await page.waitForSelector('.jp-Tooltip');
       expect(await tooltip.textContent()).toMatch(
-        /lineChart\(frame: .*, spec: .*\): .*lines with points over the values of a field/s,
+        /lineChart\(frame: .*, spec: .*\): .*lines over a quantity/s,
       );
       await page.keyboard.press('Escape');
       await execute('notebook:delete-cell');

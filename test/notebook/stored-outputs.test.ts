@@ -9,7 +9,7 @@ import {
   MAX_STORED_BYTES,
   storeOutputs,
 } from '../../lib/notebook/stored-outputs.js';
-import { bandChart } from '../../lib/report/charts/chart.js';
+import { lineChart } from '../../lib/report/charts/chart.js';
 import { mimeBundle } from '../../lib/report/display.js';
 import { plainTable } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';
@@ -31,7 +31,7 @@ const rows = (count: number) =>
     return { metric: 'reward', curve: `line ${step % 5}`, step, value: Math.sin(step) };
   });
 const chart = (count: number) =>
-  mimeBundle(bandChart(rows(count), { title: 'Reward', x: 'step', color: 'curve' }));
+  mimeBundle(lineChart(rows(count), { title: 'Reward', x: 'step', color: 'curve' }));
 
 /** The notebook as if its first cell had shown these bundles. */
 async function execute(...bundles: (object | Promise<object>)[]): Promise<Notebook> {

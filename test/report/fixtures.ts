@@ -1,7 +1,7 @@
 /** A made-up report with everything that reports can contain. */
 import { summariseResults } from '../../lib/evaluation/table.js';
 import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
-import { bandChart, intervalChart } from '../../lib/report/charts/chart.js';
+import { intervalChart, lineChart } from '../../lib/report/charts/chart.js';
 import { trainingRows } from '../../lib/report/charts/curves.js';
 import { type Chart } from '../../lib/report/charts/spec.js';
 import {
@@ -61,7 +61,7 @@ export async function syntheticNotebook(report = syntheticReport()): Promise<Not
   log.outputs.push({ output_type: 'stream', name: 'stderr', text });
   const curves = createFrame(trainingRows(syntheticCurves({ steps: 20, seeds: 2 }), ['reward']));
   const axes = { x: 'step', color: 'method', column: 'model' };
-  const training = bandChart(curves, { title: 'Training', ...axes });
+  const training = lineChart(curves, { title: 'Training', ...axes });
   return notebookOf(
     markdown('# A report\n\nWith *everything* in it, and [a link](https://example.org).'),
     await shown('load', report),

@@ -6,7 +6,7 @@
  */
 import { BENCHMARK_TITLES, ENTITY_SUBSETS, MANY } from '../../evaluation/selections.js';
 import { matching, type SummaryOptions, type Fields } from '../../evaluation/table.js';
-import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
+import { axisTitle, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import type { Chart } from '../../report/charts/spec.js';
 import type { ResultParts } from '../../report/result.js';
 import { shareWords } from '../../report/text.js';
@@ -102,7 +102,7 @@ function drawFigures(
   judged: readonly ConditionRow[],
 ): ResultParts['figures'] {
   const curve = (fields: Fields, by: string, axes: { xTitle: string; panel: string }): Chart =>
-    bandChart(matching(rows, { metric: 'em', late: 'wrong', ...fields }), {
+    lineChart(matching(rows, { metric: 'em', late: 'wrong', ...fields }), {
       ...axes,
       title: `Exact match by ${by}, with 95 % intervals`,
       subtitle: SMALL_WORLD_NOTE,

@@ -8,7 +8,7 @@ import { mainMeasure } from '../../evaluation/metrics.js';
 import { MANY } from '../../evaluation/selections.js';
 import { matching, type SummaryOptions, type Fields } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
-import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
+import { intervalChart, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import { trainingRows, type TrainingRow } from '../../report/charts/curves.js';
 import type { Chart } from '../../report/charts/spec.js';
 import type { ResultParts } from '../../report/result.js';
@@ -191,7 +191,7 @@ function drawTrainings({
   const curve = (fields: Fields, title: string, panel?: string): Chart | null => {
     const shown = matching(curves, fields);
     if (shown.length === 0) return null;
-    return bandChart(shown, {
+    return lineChart(shown, {
       title,
       panel,
       subtitle: 'Band: range of initial models (small world)',

@@ -1,5 +1,5 @@
 /** Training curves as charts, with controls for smoothing and the horizontal axis. */
-import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
+import { axisTitle, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import { trainingRows } from '../../report/charts/curves.js';
 import { highlightLines } from '../../report/charts/lines.js';
 import { renderSvg } from '../../report/charts/render.js';
@@ -111,7 +111,7 @@ async function curveFigure(
   if (rows.length === 0) return null;
   const numCurves = new Set(rows.map(({ curve }) => curve)).size;
   const hasBand = curves.some(({ band }) => band);
-  const chart = bandChart(rows, {
+  const chart = lineChart(rows, {
     title,
     x: 'step',
     color: 'curve',

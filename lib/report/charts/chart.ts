@@ -115,13 +115,13 @@ function pointDistance(rows: readonly Row[], { x, color, column }: ChartSpec): n
 /** Pixels per panel, and between ticks whose labels must not touch. */
 const [BAND_WIDTH, TICK_DISTANCE] = [300, 50];
 
-interface BandOptions {
+interface LineOptions {
   interpolate?: 'linear' | 'step-after';
   /** Whether the horizontal axis is logarithmic. */
   log?: boolean;
   /** A value on the horizontal axis to mark with a vertical line. */
   mark?: number;
-  /** Whether to mark every value with a point. */
+  /** Whether to mark every value with a point. Default: over names. */
   points?: boolean;
   /** False hides the legend. */
   legend?: boolean;
@@ -130,14 +130,11 @@ interface BandOptions {
 }
 
 /**
- * Draws lines over a quantity, such as steps; with a band if rows have `low`, `high`.
- * Over names or a few values, use {@link lineChart}.
+ * Draws lines over a quantity, such as steps, or over names; with a band if rows have
+ * `low`, `high`.
  */
-export function bandChart(
-  frame: Rows,
-  { interpolate = 'linear', log, mark, points, ...spec }: ChartSpec & BandOptions,
-): Chart {
-  const { legend = true, highlight = [] } = spec;
+export function lineChart(frame: Rows, spec: ChartSpec & LineOptions): Chart {
+  const { interpolate = 'linear', log, mark, points, legend = true, highlight = [] } = spec;
   const rows = toRows(frame);
   const { color, strokeDash, y } = channels(rows, spec);
   // Panels with different scales hide how small a difference is.
@@ -149,7 +146,7 @@ export function bandChart(
   if (low !== undefined && low === high)
     y.scale = { domain: low === 0 ? [0, 1] : sort([0, 1.25 * low]) };
   const tickCount = Math.floor((spec.width ?? BAND_WIDTH) / TICK_DISTANCE);
-  const x = {
+  const quantity = {
     field: fieldName(spec.x),
     type: 'quantitative',
     title: spec.xTitle ?? axisTitle('Training', 'GRPO steps'),
@@ -158,6 +155,8 @@ export function bandChart(
       axis: { tickMinStep: 1, ...(spec.x === 'step' && { tickCount }) },
     }),
   };
+  const isNames = rows.some((row) => typeof row[spec.x] === 'string');
+  const x = isNames ? { ...categories(rows, spec), type: 'ordinal' } : quantity;
   const stroke = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 3 };
   const at = { x, color: { ...color, legend: legend ? stroke : null } };
   const band = {
@@ -182,7 +181,12 @@ export function bandChart(
       layer: [
         ...(listColumns(frame).includes('low') ? [band] : []),
         {
-          mark: { type: 'line', strokeWidth: 2, interpolate, point: points },
+          mark: {
+            type: 'line',
+            strokeWidth: 2,
+            interpolate,
+            point: points ?? (isNames || undefined),
+          },
           encoding: {
             ...at,
             y: { ...y, field: 'value' },
@@ -196,25 +200,6 @@ export function bandChart(
   if (names.length === 0) return chart;
   const titles = names.map((value) => valueTitle(spec.color, value));
   return { ...chart, spec: highlightLines(chart.spec, titles) };
-}
-
-/**
- * Draws lines with points over the values of a field, at equal distances. Over a
- * quantity, use {@link bandChart}.
- */
-export function lineChart(frame: Rows, spec: ChartSpec): Chart {
-  const rows = toRows(frame);
-  const { color, shape, y } = channels(rows, spec);
-  const x = { ...categories(rows, spec), type: 'ordinal' };
-  const encoding = { x, y: { ...y, field: 'value' }, color };
-  return panelChart(rows, spec, {
-    width: 320,
-    height: 200,
-    layer: [
-      { mark: { type: 'line', strokeWidth: 2 }, encoding },
-      { mark: POINT, encoding: { ...encoding, shape } },
-    ],
-  });
 }
 
 /** The encodings that the charts of one metric share. */

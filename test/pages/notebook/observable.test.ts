@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { CodeCell } from '../../../lib/notebook/nbformat.js';
 import { observableHtml } from '../../../lib/pages/notebook/observable.js';
-import { bandChart } from '../../../lib/report/charts/chart.js';
+import { lineChart } from '../../../lib/report/charts/chart.js';
 import { mimeBundle } from '../../../lib/report/display.js';
 import { plainTable } from '../../../lib/report/table.js';
 import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
 
 const rows = [0, 1].map((step) => ({ metric: 'reward', curve: 'a', step, value: step }));
-const chart = await mimeBundle(bandChart(rows, { title: 'Reward', x: 'step', color: 'curve' }));
+const chart = await mimeBundle(lineChart(rows, { title: 'Reward', x: 'step', color: 'curve' }));
 const table = await mimeBundle(plainTable([{ name: 'a${1}\\b' }]));
 const showing = (source: string, data: object) => ({
   ...(code(source) as CodeCell),

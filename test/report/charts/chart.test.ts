@@ -1,7 +1,7 @@
 import { cross, range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { timeParts } from '../../../lib/experiments/latency/experiment.js';
-import { bandChart, intervalChart, lineChart } from '../../../lib/report/charts/chart.js';
+import { intervalChart, lineChart } from '../../../lib/report/charts/chart.js';
 import { trainingRows, type CurvePoint } from '../../../lib/report/charts/curves.js';
 import { renderSvg, textWidth } from '../../../lib/report/charts/render.js';
 import { STYLES, seriesChannels } from '../../../lib/report/charts/series.js';
@@ -59,7 +59,7 @@ describe('charts', () => {
   const base = where(frame, ({ model }) => model === 'base');
   const charts = {
     intervals: intervalChart(frame, { ...spec, x: 'benchmark', row: 'model' }),
-    bands: bandChart(training, { ...spec, x: 'step', column: 'model' }),
+    bands: lineChart(training, { ...spec, x: 'step', column: 'model' }),
     lines: lineChart(base, { ...spec, x: 'benchmark' }),
   };
 
@@ -75,7 +75,7 @@ describe('charts', () => {
         }),
       );
     for (const x of ['rewards.lambdaD', 'top[k]'])
-      for (const draw of [intervalChart, bandChart, lineChart]) {
+      for (const draw of [intervalChart, lineChart]) {
         const svg = await renderSvg(draw(dotted(x), { ...spec, x, xTitle: 'X (unit)' }));
         expect(svg).not.toContain('undefined');
         expect(svg).toContain('>0.5<');
@@ -98,7 +98,7 @@ describe('charts', () => {
 
   it('describe long series only by their ends', () => {
     const steps = range(20).map((step) => ({ method: 'm', step, metric: 'kl', value: step }));
-    const { alt } = bandChart(createFrame(steps), { ...spec, x: 'step' });
+    const { alt } = lineChart(createFrame(steps), { ...spec, x: 'step' });
     expect(alt).toBe('KL to the reference. m from 0.000 (step 0) to 19.000 (step 19).');
   });
 
@@ -112,7 +112,7 @@ describe('charts', () => {
   it.each(['x', 'color', 'row', 'panel'])('need an existing column: %s', (option) => {
     const rows = createFrame([{ method: 'r1', metric: 'em', value: 1, benchmark: 'nq' }]);
     const wrong = { ...spec, x: 'benchmark', [option]: 'methd' };
-    for (const draw of [intervalChart, bandChart, lineChart])
+    for (const draw of [intervalChart, lineChart])
       expect(() => draw(rows, wrong)).toThrow(
         `Expected ${option} of the chart "${spec.title}" to be one of method, metric, value, benchmark, but got methd.`,
       );

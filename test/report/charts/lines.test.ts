@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bandChart } from '../../../lib/report/charts/chart.js';
+import { lineChart } from '../../../lib/report/charts/chart.js';
 import { highlightLines, linesOverTime, smoothLines } from '../../../lib/report/charts/lines.js';
 import { renderSvg } from '../../../lib/report/charts/render.js';
 
@@ -7,7 +7,7 @@ const rows = ['a', 'b', 'c'].flatMap((curve, i) =>
   [0, 1, 2].map((step) => ({ metric: 'reward', curve, step, value: i + step, minutes: step / 2 })),
 );
 const SPEC = { title: 'Reward', x: 'step', color: 'curve' };
-const chart = bandChart(rows, SPEC);
+const chart = lineChart(rows, SPEC);
 interface Drawn {
   data: { values: { curve: string; value: number }[] };
   layer: { encoding: { x: object; color?: { scale: { range: string[] } } } }[];
@@ -21,7 +21,7 @@ describe('highlightLines', () => {
     const [others, lines] = drawn(spec).layer;
     expect(others.encoding.color).toBeUndefined();
     expect(lines.encoding.color!.scale).toEqual({ domain: ['c', 'a'], range: before.slice(0, 2) });
-    const highlighted = bandChart(rows, { ...SPEC, highlight: ['c', 'a'] });
+    const highlighted = lineChart(rows, { ...SPEC, highlight: ['c', 'a'] });
     const title = { subtitle: '1 other in grey' };
     expect(highlighted.spec).toMatchObject({ layer: drawn(spec).layer, title });
     const strokes = (await renderSvg(highlighted)).matchAll(
