@@ -89,6 +89,12 @@ const scalingSchema = z.preprocess(
   ]),
 );
 
+const ropeSchema = z
+  .object({ rope_theta: positive.optional(), partial_rotary_factor: z.literal(1).nullish() })
+  // Not settings per layer type.
+  .catchall(z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown())]))
+  .and(scalingSchema);
+
 /**
  * The relevant fields of config.json. Limits are about ten times the largest models, so
  * that a damaged or hostile file is rejected before anything is allocated. Settings that
@@ -111,14 +117,12 @@ const configSchema = z.object({
   partial_rotary_factor: z.literal(1).nullish(),
   quantization_config: z.null().optional(),
   is_causal: z.literal(true).nullish(),
-  // transformers 4
   rope_theta: positive.optional(),
-  rope_scaling: scalingSchema.nullish(),
+  original_max_position_embeddings: z.int().optional(),
+  // transformers 4
+  rope_scaling: ropeSchema.nullish(),
   // transformers 5
-  rope_parameters: z
-    .object({ rope_theta: positive, partial_rotary_factor: z.literal(1).nullish() })
-    .and(scalingSchema)
-    .nullish(),
+  rope_parameters: ropeSchema.nullish(),
   sliding_window: upTo(2 ** 24).nullish(),
   use_sliding_window: z.boolean().optional(),
   eos_token_id: z.union([z.int(), z.array(z.int())]).nullish(),
@@ -173,17 +177,19 @@ const TRAITS: FamilyTraits[] = [
   },
 ];
 
-function parseRope({ rope_theta, rope_scaling, rope_parameters }: ConfigFields): RopeConfig {
-  // transformers 4 writes the first, transformers 5 the second.
-  const parameters: Record<string, unknown> = rope_parameters ?? rope_scaling ?? {};
-  if (Object.entries(rope_scaling ?? {}).some(([name, value]) => parameters[name] !== value))
-    throw new Error(
-      `Expected rope_scaling and rope_parameters in config.json to agree, but got ${JSON.stringify(rope_scaling)} and ${JSON.stringify(rope_parameters)}. Remove one of them.`,
-    );
-  return {
-    theta: rope_parameters?.rope_theta ?? rope_theta ?? 10000,
-    scaling: scalingSchema.parse(parameters),
-  };
+/** Joins rotary settings: versions of transformers differ in which of them win. */
+function parseRope(fields: ConfigFields): RopeConfig {
+  const { rope_theta, original_max_position_embeddings, rope_scaling, rope_parameters } = fields;
+  const places = [{ rope_theta, original_max_position_embeddings }, rope_scaling, rope_parameters];
+  const entries = places.flatMap((place) => Object.entries<unknown>(place ?? {}));
+  const joined: Record<string, unknown> = {};
+  for (const [name, value] of entries.filter(([, value]) => value !== undefined))
+    if ((joined[name] ??= value) !== value)
+      throw new Error(
+        `Expected config.json to have one ${name} among its fields, rope_scaling and rope_parameters, but it has ${String(joined[name])} and ${String(value)}. Remove one of them.`,
+      );
+  const { rope_theta: theta = 10000 } = ropeSchema.parse(joined);
+  return { theta, scaling: scalingSchema.parse(joined) };
 }
 
 /** Writes the fields of transformers 4, which transformers 5 reads, too. */

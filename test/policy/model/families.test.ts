@@ -29,6 +29,15 @@ const MINIMAL = {
   rms_norm_eps: 1e-5,
 };
 
+const LINEAR = { rope_type: 'linear', factor: 2 };
+const LLAMA3 = {
+  rope_type: 'llama3',
+  factor: 4,
+  low_freq_factor: 1,
+  high_freq_factor: 4,
+  original_max_position_embeddings: 16,
+};
+
 const inFolder = folderForEach();
 await useBackend('wasm');
 
@@ -156,14 +165,28 @@ describe('llama', () => {
     expect(parse).toThrow(field);
   });
 
-  it('rejects conflicting rotary settings', () => {
-    const rope = { rope_type: 'linear', factor: 2 };
-    const parse = (factor: number): unknown => {
-      const rope_parameters = { ...rope, factor, rope_theta: 1e4 };
-      return parseModelConfig({ ...MINIMAL, rope_scaling: rope, rope_parameters });
-    };
-    expect(() => parse(4)).toThrow(/rope_scaling and rope_parameters/);
-    expect(parse(2)).toMatchObject({ rope: { scaling: { rope_type: 'linear', factor: 2 } } });
+  it.each([
+    ['factor', { rope_scaling: LINEAR, rope_parameters: { ...LINEAR, factor: 4 } }],
+    ['rope_type', { rope_scaling: LINEAR, rope_parameters: { rope_type: 'default' } }],
+    ['rope_theta', { rope_theta: 1e4, rope_scaling: { ...LINEAR, rope_theta: 1e6 } }],
+    ['rope_theta', { rope_theta: 1e4, rope_parameters: { rope_theta: 1e6 } }],
+    [
+      'original_max_position_embeddings',
+      { original_max_position_embeddings: 8, rope_scaling: LLAMA3 },
+    ],
+  ])('rejects two values of %s: %j', (field, change) => {
+    const parse = (): unknown => parseModelConfig({ ...MINIMAL, ...change });
+    expect(parse).toThrow(`one ${field} among its fields`);
+  });
+
+  it.each([
+    { rope_theta: 100, rope_parameters: LINEAR },
+    { rope_scaling: { ...LINEAR, rope_theta: 100 } },
+    { rope_theta: 100, rope_scaling: LINEAR, rope_parameters: { ...LINEAR, rope_theta: 100 } },
+    { rope_theta: 100, rope_scaling: { type: 'linear', factor: 2 } },
+  ])('joins rotary settings like transformers 5: %j', (change) => {
+    const { rope } = parseModelConfig({ ...MINIMAL, ...change });
+    expect(rope).toEqual({ theta: 100, scaling: LINEAR });
   });
 });
 
