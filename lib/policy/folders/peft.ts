@@ -89,10 +89,8 @@ const peftSchema = z.looseObject({
   r: z.int().min(1),
   lora_alpha: z.number().positive(),
   base_model_name_or_path: z.string().optional().catch(undefined),
-  // A string is a pattern, or "all-linear".
-  target_modules: z
-    .union([z.array(z.string()).min(1), z.string().transform(() => undefined)])
-    .nullish(),
+  // A string is a pattern, or "all-linear", which PEFT writes as a list of paths.
+  target_modules: z.union([z.array(z.string()).min(1), z.string()]).nullish(),
   layers_to_transform: z
     .union([z.array(layer).min(1), layer.transform((only) => [only])])
     .nullish(),
@@ -116,12 +114,13 @@ export function parsePeftConfig(json: unknown): PeftConfig {
     throw new Error(
       `Expected an adapter without ${unknown[0]}, but adapter_config.json has ${JSON.stringify(unknown[1])}. Merge it with PEFT (merge_and_unload) and use the merged model.`,
     );
-  const { target_modules: targetModules, layers_to_transform: layersToTransform } = data;
+  const { target_modules: modules, layers_to_transform: layersToTransform } = data;
+  const areNames = Array.isArray(modules) && modules.every((name) => !name.includes('.'));
   return {
     rank: data.r,
     alpha: data.lora_alpha,
     base: data.base_model_name_or_path,
-    ...(targetModules && { targetModules }),
+    ...(areNames && { targetModules: modules }),
     ...(layersToTransform && { layersToTransform }),
   };
 }

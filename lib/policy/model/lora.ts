@@ -103,7 +103,7 @@ export async function arraysFromAdapter(
 
 /**
  * The base's weights with a PEFT adapter added, for inference. Modules of a fused product
- * may have different As, or no adapter. Dispose of the result with {@link disposeMerged}.
+ * may have different As, or no adapter; without `targetModules`, those with weights have. Dispose of the result with {@link disposeMerged}.
  * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
  */
 export function mergePeftArrays(
@@ -114,7 +114,9 @@ export function mergePeftArrays(
 ): Weights {
   const { rank, alpha, targetModules } = lora;
   const slots = adaptedSlots(config, lora);
-  const isAdapted = (part: SlotPart): boolean => targetModules?.includes(moduleName(part)) ?? true;
+  const isAdapted = (part: SlotPart): boolean =>
+    targetModules?.includes(moduleName(part)) ??
+    (arrays.has(peftName(part.name, 'A')) || arrays.has(peftName(part.name, 'B')));
   const names = slots
     .flatMap(({ parts }) => parts.filter(isAdapted))
     .flatMap(({ name }) => [peftName(name, 'A'), peftName(name, 'B')]);
@@ -123,6 +125,7 @@ export function mergePeftArrays(
     throw new Error(
       `Expected only LoRA weights of this model's linear layers, but found ${unexpected}.`,
     );
+  if (names.length === 0) throw new Error('Expected LoRA weights, but there are none.');
   const tensor = (name: string, shape: [number, number]): tf.Tensor2D => {
     return tf.tensor2d(requireTensor(arrays, name, { shape }).values, shape);
   };

@@ -225,6 +225,22 @@ describe("PEFT's arrays", () => {
     expect(merged['0.down']).toBe(base['0.down']);
   });
 
+  it('adapt the modules that have weights, if the config only has patterns or paths', async () => {
+    const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
+    const partial = new Map([...arrays].filter(([name]) => /layers\.1\..*[qv]_proj\./.test(name)));
+    const merged = mergePeftArrays(base, partial, CONFIG, LORA);
+    const [all, alone] = [mergePeftArrays(base, arrays, CONFIG, LORA), base].map((weights) =>
+      weights['1.qkv'].dataSync(),
+    );
+    const [, columns] = base['1.qkv'].shape as [number, number];
+    merged['1.qkv'].dataSync().forEach((value, i) => {
+      const isKey = i % columns >= 16 && i % columns < 24;
+      expect(value).toBe((isKey ? alone : all)[i]);
+    });
+    expect(apart(merged['0.qkv'].dataSync(), base['0.qkv'].dataSync())).toBe(0);
+    expect(() => mergePeftArrays(base, new Map(), CONFIG, LORA)).toThrow('there are none');
+  });
+
   it('reject a tensor that is missing or of another shape', async () => {
     const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
     const name = 'base_model.model.model.layers.1.mlp.up_proj.lora_B.weight';
@@ -251,8 +267,9 @@ describe('parsePeftConfig', () => {
       ...read,
       layersToTransform: [1],
     });
-    // A pattern counts as all modules.
-    expect(parsePeftConfig({ ...plain, target_modules: 'all-linear' })).toEqual(read);
+    // The weights tell which modules they mean.
+    for (const target_modules of ['all-linear', '.*_proj', ['o_proj', 'layers.1.mlp.up_proj']])
+      expect(parsePeftConfig({ ...plain, target_modules })).toEqual(read);
     expect(() => parsePeftConfig({ r: 4 })).toThrow('lora_alpha');
   });
 
