@@ -36,8 +36,16 @@ const indexSchema = z.object({
   ),
 });
 
-/** Lists the weight files in a folder. @throws Error if one is missing */
+/**
+ * Lists the weight files in a model's folder.
+ * @throws Error if one is missing, or if the folder is an adapter's, too: transformers
+ * would load the adapter with the base that it names
+ */
 export async function weightFiles(folder: string): Promise<string[]> {
+  if (existsSync(join(folder, 'adapter_config.json')))
+    throw new Error(
+      `Expected only a model in ${shortPath(folder)}, but there is an adapter, too (adapter_config.json). Move it to another folder.`,
+    );
   const whole = join(folder, 'model.safetensors');
   const index = `${whole}.index.json`;
   if (existsSync(whole)) return [whole];

@@ -103,7 +103,8 @@ export async function arraysFromAdapter(
 
 /**
  * The base's weights with a PEFT adapter added, for inference. Modules of a fused product
- * may have different As, or no adapter; without `targetModules`, those with weights have. Dispose of the result with {@link disposeMerged}.
+ * may have different As, or no adapter; without `targetModules`, only those with weights
+ * have one. Dispose of the result with {@link disposeMerged}.
  * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
  */
 export function mergePeftArrays(

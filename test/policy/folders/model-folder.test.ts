@@ -42,6 +42,12 @@ describe('saveModel and loadModel', () => {
     expect(loaded.weights.embed.dataSync()).toEqual(half);
   });
 
+  it('reject a folder with an adapter, which transformers would load with its base', async () => {
+    await saveModel(inFolder(), tinyModel(), { storage: 'F32' });
+    writeFileSync(inFolder('adapter_config.json'), '{}');
+    await expect(loadModel(inFolder())).rejects.toThrow('adapter_config.json');
+  });
+
   it("use transformers' files, names and layout", async () => {
     await saveModel(inFolder(), tinyModel(), { storage: 'F32', metadata: { seed: '3' } });
     const files = ['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'];
