@@ -12,7 +12,7 @@ import { readJsonLines, writeFileSafely } from '../io/files.js';
 import { readNotebook } from '../notebook/nbformat.js';
 import { shortNames } from '../pages/compare/runs.js';
 import { notebookFigures } from '../pages/notebook/page.js';
-import { listReports, readReportInfo } from '../pages/notebook/reports.js';
+import { listReports, makeReports, readReportInfo } from '../pages/notebook/reports.js';
 import { readDescription, readSteps, type StepMetrics } from '../pages/run/folder.js';
 import { METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
 import {
@@ -46,9 +46,7 @@ function readSources(report: string, folder: string): Source[] {
   if (report === 'all') {
     const reports = listReports(folder).filter(({ figures }) => figures.length > 0);
     if (reports.length > 0) return reports;
-    throw new Error(
-      `Expected reports in ${folder}, but found none. Run "npm start" or set --reports.`,
-    );
+    throw new Error(`Expected reports in ${folder}, but found none. ${makeReports()}`);
   }
   const source = report.endsWith('.ipynb')
     ? { name: path.basename(report, '.ipynb'), figures: notebookFigures(readNotebook(report)) }

@@ -5,14 +5,19 @@ const ACTIONS: Readonly<Record<string, string>> = { mkdir: 'create', mkdtemp: 'c
 /** Names that {@link partialPath} gives. */
 const PARTIAL = /\.\d+-\d+\.partial$/;
 
+/** Where Node's own words are unclear. */
+const REASONS: Readonly<Record<string, string>> = {
+  'EISDIR read': 'it is a folder',
+  // With `recursive`, also for a read-only file system.
+  'ENOENT mkdir': 'the folder above it is missing or read-only',
+};
+
 function parse(error: unknown): { reason: string; action: string; path: string } | undefined {
   const message = error instanceof Error ? error.message : '';
   const [, code, reason, call, path = ''] = SYSTEM_ERROR.exec(message) ?? [];
   if (code === undefined) return undefined;
-  // With `recursive`, Node reports a read-only file system like this.
-  const isUnclear = code === 'ENOENT' && call === 'mkdir';
   return {
-    reason: `${isUnclear ? 'the folder above it is missing or read-only' : reason} (${code})`,
+    reason: `${REASONS[`${code} ${call}`] ?? reason} (${code})`,
     action: ACTIONS[call] ?? call,
     path: path.replace(PARTIAL, ''),
   };

@@ -139,7 +139,9 @@ const LOADERS: Record<BackendName, () => Promise<string>> = {
 function firstLine(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const line = message.split('\n')[0].replace(/\/\S*\//g, '');
-  return /Cannot find (package|module)/.test(message) ? 'is not installed' : line.slice(0, 120);
+  if (/Cannot find (package|module)/.test(message)) return 'is not installed';
+  // This project's messages end with the remedy.
+  return line.startsWith('Expected ') ? line : line.slice(0, 120);
 }
 
 /** Makes a backend the current one, or returns a short reason why it does not load. */

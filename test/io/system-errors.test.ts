@@ -26,6 +26,12 @@ it('says what could not be done with which file, and why', async () => {
   );
 });
 
+it('says that a file is a folder', async () => {
+  expect(errorText(await failure(readFile(folder)))).toBe(
+    'Could not read: it is a folder (EISDIR).',
+  );
+});
+
 it('names the file to be written instead of its partial one', async () => {
   const file = path.join(folder, 'none', 'a.html');
   expect(errorText(await failure(writeFile(partialPath(file), '')))).toContain(`open ${file}: no`);

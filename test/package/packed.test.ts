@@ -191,11 +191,13 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
       expect(code).toBe(1);
       return output;
     };
+    expect(told('export', 'reports', 'main-results', '--out', 'x')).toContain('A clone of');
     expect(told('reproduce')).toContain('Expected a clone of the repository');
     expect(told('ask', 'Who?', '--model', 'base-2')).toContain('PARALLELSEARCH_CHECKPOINTS');
     expect(told('ask', 'Who?', '--retriever', 'hnsw')).toContain('npm install hnswlib-node@');
     const native = 'npm install @tensorflow/tfjs-node-gpu@';
     expect(told('ask', 'Who?', '--backend', 'native')).toContain(native);
+    expect(told('ask', 'Who?', '--backend', 'webgpu')).toMatch(/npm install webgpu@[\d.]+"/);
     const notebook = inProject('node_modules/parallelsearch/notebooks/00-first-steps.ipynb');
     expect(told('notebook', 'run', notebook)).toContain('npm install tslab@');
   }, 300_000);

@@ -188,6 +188,7 @@ export const PASSAGES = trainingTest({
 /** The same runs, continued to as many steps as the main comparison has. */
 const LONGER_PASSAGES = trainingTest({
   ...NEAR_MISS_SPEC,
+  title: `${NEAR_MISS_SPEC.title}, with as many steps as the main comparison`,
   name: 'passages-200',
   folder: 'passages-200',
   label: 'longerPassages',

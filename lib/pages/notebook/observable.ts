@@ -14,6 +14,7 @@ import {
 } from '../../notebook/nbformat.js';
 import type { VegaLiteSpec } from '../../report/charts/spec.js';
 import { markup, markupHtml, trustedHtml, type Content } from '../../report/markup.js';
+import { terminalText } from './page.js';
 
 type ObservableType = 'text/markdown' | 'text/html' | 'module';
 interface ObservableCell {
@@ -21,12 +22,16 @@ interface ObservableCell {
   source: string;
 }
 
+const PICTURES = ['image/png', 'image/jpeg'];
+
 const EMBED = `import embed from "npm:vega-embed@7";`;
 
 /** @returns the content of a file that Notebook Kit opens and builds */
 export function observableHtml(notebook: Notebook): string {
   const charts = { count: 0 };
-  const shown = notebook.cells.flatMap((cell) => toCells(cell, charts));
+  const named = notebook.metadata.kernelspec?.language;
+  const language = typeof named === 'string' ? named : 'typescript';
+  const shown = notebook.cells.flatMap((cell) => toCells(cell, charts, language));
   const cells = charts.count > 0 ? [...shown, { type: 'module', source: EMBED } as const] : shown;
   const [, title = 'Notebook'] =
     /^# +(.+)$/m.exec(notebook.cells.map(({ source }) => joinLines(source)).join('\n')) ?? [];
@@ -46,26 +51,32 @@ const html = (content: Content): ObservableCell => ({
     .replaceAll('\\', '&#92;'),
 });
 
-function toCells(cell: Cell, charts: { count: number }): ObservableCell[] {
+function toCells(cell: Cell, charts: { count: number }, language: string): ObservableCell[] {
   const source = joinLines(cell.source);
   if (source.trim() === '') return [];
   if (cell.cell_type === 'markdown')
     return [{ type: 'text/markdown', source: source.replace(/\$(?=\{)/g, '\\$') }];
   if (cell.cell_type !== 'code') return [html(markup('pre', source))];
-  const shown = markup('pre', markup('code.language-typescript', source));
+  const shown = markup('pre', markup('code', { class: `language-${language}` }, source));
   const code = markup('details', markup('summary', 'Code'), shown);
   return [...cell.outputs.flatMap((output) => outputCells(output, charts)), html(code)];
 }
 
 function outputCells(output: CellOutput, charts: { count: number }): ObservableCell[] {
-  if (output.output_type === 'stream') return [html(markup('pre', joinLines(output.text)))];
+  if (output.output_type === 'stream')
+    return [html(markup('pre', terminalText(joinLines(output.text))))];
   if (output.output_type === 'error')
     return [html(markup('pre', `${output.ename}: ${output.evalue}`))];
   const data: MimeBundle = output.data;
   const text = (mime: string): string => joinLines((data[mime] ?? '') as string | string[]);
   if (MIME.vegaLite in data) return chartCells(data[MIME.vegaLite] as VegaLiteSpec, ++charts.count);
   const drawn = text(MIME.html) || text(MIME.svg);
-  return [html(drawn ? trustedHtml(drawn) : markup('pre', text(MIME.text)))];
+  if (drawn) return [html(trustedHtml(drawn))];
+  const picture = PICTURES.find((mime) => mime in data);
+  const src = picture && `data:${picture};base64,${text(picture).replaceAll('\n', '')}`;
+  return [
+    html(src ? markup('img', { src, alt: text(MIME.text) }) : markup('pre', text(MIME.text))),
+  ];
 }
 
 /** The data of a chart under a name, then the chart with the current Vega-Lite. */

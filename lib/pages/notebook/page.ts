@@ -243,7 +243,7 @@ function erase(text: string): string {
 }
 
 /** Terminal text without colours, and progress bars in their last state. */
-function terminalText(text: string): string {
+export function terminalText(text: string): string {
   const plain = stripVTControlCharacters(text).replaceAll('\r\n', '\n');
   const shown = plain.includes('\b') ? erase(plain) : plain;
   return shown.split('\n').map(overwrite).join('\n');

@@ -6,6 +6,7 @@ import type { ExperimentResult } from '../../experiments/experiment.js';
 import { EXPERIMENTS } from '../../experiments/list.js';
 import { readResult } from '../../experiments/results/result-file.js';
 import { writeFileSafely } from '../../io/files.js';
+import { isClone } from '../../io/paths.js';
 import { runNotebook, type RunOptions } from '../../notebook/runner.js';
 import { storeOutputs } from '../../notebook/stored-outputs.js';
 import type { Content } from '../../report/markup.js';
@@ -30,11 +31,17 @@ export interface ReportInfo extends PageInfo {
 
 const INFO = '.page.json';
 
+/** How to make missing reports; the npm package cannot. */
+export const makeReports = (): string =>
+  isClone()
+    ? 'Run `npm start`, or set --reports.'
+    : 'A clone of the repository makes reports (`npm start`): set --reports, or name an executed notebook of yours.';
+
 /** @throws Error for a missing report */
 export function readReportInfo(folder: string, name: string): ReportInfo {
   const file = path.join(folder, `${name}${INFO}`);
   if (!existsSync(file))
-    throw new Error(`Expected a report ${name} in ${folder}, but there is none. Run "npm start".`);
+    throw new Error(`Expected a report ${name} in ${folder}, but there is none. ${makeReports()}`);
   return JSON.parse(readFileSync(file, 'utf8')) as ReportInfo;
 }
 

@@ -43,6 +43,18 @@ describe('observableHtml', () => {
     expect(cells[6].source).toBe('import embed from "npm:vega-embed@7";');
   });
 
+  it('shows pictures, terminal text and code of other kernels', () => {
+    const foreign = notebookOf(showing('1', { 'image/png': 'AAAA\n', 'text/plain': '<Figure>' }), {
+      ...(code('print(1)') as CodeCell),
+      outputs: [{ output_type: 'stream', name: 'stdout', text: '\u001B[31mred\u001B[0m\n' }],
+    });
+    foreign.metadata.kernelspec = { display_name: 'Python', language: 'python', name: 'python3' };
+    const page = observableHtml(foreign);
+    expect(page).toContain('<img src="data:image/png;base64,AAAA" alt="&lt;Figure&gt;">');
+    expect(page).toContain('<pre>red\n');
+    expect(page).toContain('<code class="language-python">print(1)');
+  });
+
   it('escapes interpolation and closing tags', () => {
     expect(cells[0].source).toContain('It is \\${x}.');
     expect(cells[3].source).toContain('&lt;/script&gt;&lt;b&gt;');
