@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /**
@@ -7,6 +8,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
  */
 const ALONE = ['test/**/*.alone.test.ts'];
 const EXAMPLES = ['test/examples/*.test.ts'];
+/** Examples import the package, as they would elsewhere. */
+const INDEX = fileURLToPath(new URL('lib/index.ts', import.meta.url));
 
 // tfjs keeps its backend in global state and fails in a second worker thread: processes.
 const common = {
@@ -23,7 +26,10 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       { test: { ...common, name: 'alone', include: ALONE } },
-      { test: { ...common, name: 'examples', isolate: false, include: EXAMPLES } },
+      {
+        resolve: { alias: { parallelsearch: INDEX } },
+        test: { ...common, name: 'examples', isolate: false, include: EXAMPLES },
+      },
       {
         test: {
           ...common,

@@ -1,6 +1,6 @@
 /** A search agent on the Vercel AI SDK: the model writes the paper's tags. */
 import { generateText, type LanguageModel } from 'ai';
-import { textPolicy, type ChatPolicy } from '../lib/index.js';
+import { textPolicy, type ChatPolicy } from 'parallelsearch';
 
 export const aiSdkPolicy = (model: LanguageModel): ChatPolicy =>
   textPolicy(async (messages, { stop, temperature, maxNewTokens, signal }) => {

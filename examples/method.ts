@@ -3,7 +3,7 @@
  * search. It searches for one part of a question at a time, the easiest first, and trains
  * with Search-R1's rewards.
  */
-import { METHODS, type Method } from '../lib/index.js';
+import { METHODS, type Method } from 'parallelsearch';
 
 export const leastToMost: Method = {
   name: 'least-to-most',

@@ -3,7 +3,7 @@
  * does, but its checkpoints fuse query, key and value into one tensor, and gate and up
  * too.
  */
-import { FAMILIES, type ModelFamily } from '../lib/index.js';
+import { FAMILIES, type ModelFamily } from 'parallelsearch';
 
 const llama = FAMILIES.get('llama');
 /** Fused tensors of a layer. */

@@ -1,6 +1,6 @@
 /** A search agent on the OpenAI SDK: the model calls the tool `search`. */
 import type OpenAI from 'openai';
-import { toolPolicy, type ChatPolicy } from '../lib/index.js';
+import { toolPolicy, type ChatPolicy } from 'parallelsearch';
 
 /** @param client with the key and, for another server, its `baseURL` */
 export const openAiPolicy = (client: OpenAI, model: string): ChatPolicy =>

@@ -3,7 +3,7 @@
  * `maxLength` and `tokenizer` (the JSON of a tokenizer.json), `POST /generate` returns
  * `generations` with the server's token ids, which are never re-encoded.
  */
-import { createTokenizer, POLICY_KINDS, type Generation, type Policy } from '../lib/index.js';
+import { createTokenizer, POLICY_KINDS, type Generation, type Policy } from 'parallelsearch';
 
 async function ask<T>(url: string, body?: object): Promise<T> {
   const response = await fetch(url, body && { method: 'POST', body: JSON.stringify(body) });

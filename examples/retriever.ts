@@ -1,5 +1,5 @@
 /** Your own retriever: passages whose title is part of the query, longest title first. */
-import { RETRIEVERS, type Passage, type Retriever } from '../lib/index.js';
+import { RETRIEVERS, type Passage, type Retriever } from 'parallelsearch';
 
 const paddedWords = (text: string): string =>
   ` ${(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' ')} `;

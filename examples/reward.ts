@@ -3,8 +3,7 @@
  * is highest for a right answer with the fewest searches of all right answers in the
  * group.
  */
-import type { Reward, ScoringInput } from '../lib/index.js';
-import { exactMatch } from '../lib/text/answer-match.js';
+import { exactMatch, type Reward, type ScoringInput } from 'parallelsearch';
 
 const isCorrect = ({ answer, goldenAnswers }: ScoringInput): boolean =>
   exactMatch(answer, goldenAnswers) === 1;
