@@ -1,6 +1,8 @@
 /** JSON with integers of any size, and descriptions of invalid values. */
 import { z } from 'zod';
 
+const STRINGS = /"(?:[^"\\]|\\.)*"/g;
+
 /** Code that walks deeper values would overflow the stack. */
 const MAX_DEPTH = 1000;
 
@@ -16,9 +18,18 @@ export function requireShallow<T>(value: T): T {
   return value;
 }
 
-/** `JSON.parse` for {@link requireShallow} values. */
+/** `JSON.parse` for {@link requireShallow} values; names what only Python writes. */
 export function parsePlainJson(text: string): unknown {
-  const value: unknown = JSON.parse(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const [number] = /-?\b(?:NaN|Infinity)\b/.exec(text.replace(STRINGS, '""')) ?? [];
+    if (number === undefined) throw error;
+    throw new Error(`it has ${number}, which only Python's JSON has. Write null instead.`, {
+      cause: error,
+    });
+  }
   return text.length > MAX_DEPTH ? requireShallow(value) : value;
 }
 

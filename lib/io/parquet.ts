@@ -79,19 +79,45 @@ function stringFromBytes(bytes: Uint8Array): string | Uint8Array {
   }
 }
 
+type Rewrite = (stored: number | bigint | Uint8Array) => unknown;
+
+/** Digits of a second in a stored time of day. */
+const TIME_DIGITS = { MILLIS: 3, MICROS: 6, NANOS: 9 };
+
 /**
  * Has the package read decimals as they are stored, because it rounds them.
- * @returns their scales by column
+ * @returns what makes the values of a column out of those that the package reads
+ * @throws Error for two columns of one name, of which the package reads one
  */
-function keepDecimals(metadata: FileMetaData): Map<string, number> {
-  const scales = new Map<string, number>();
+function rewrites(metadata: FileMetaData): Map<string, Rewrite> {
+  const byColumn = new Map<string, Rewrite>();
+  const names = new Set<string>();
   for (const { element } of parquetSchema(metadata).children) {
-    if (element.converted_type !== 'DECIMAL') continue;
-    scales.set(element.name, element.scale ?? 0);
-    delete element.converted_type;
-    delete element.logical_type;
+    const { name, type, logical_type: logical, scale = 0 } = element;
+    if (names.has(name)) throw new Error(`it has two columns named ${name}.`);
+    names.add(name);
+    if (element.converted_type === 'DECIMAL') {
+      byColumn.set(name, (stored) => decimalText(stored, scale));
+      delete element.converted_type;
+      delete element.logical_type;
+    } else if (logical?.type === 'TIME')
+      byColumn.set(name, (stored) => timeText(BigInt(stored as bigint), TIME_DIGITS[logical.unit]));
+    else if (type === 'FLOAT') byColumn.set(name, (stored) => fewestDigits(stored as number));
   }
-  return scales;
+  return byColumn;
+}
+
+/** A 32-bit number as it was written: 0.1, not 0.10000000149011612. */
+const fewestDigits = (single: number): number =>
+  [6, 7, 8, 9].map((n) => Number(single.toPrecision(n))).find((x) => Math.fround(x) === single) ??
+  single;
+
+/** A time of day, such as 03:04:05.500. */
+function timeText(sinceMidnight: bigint, digits: number): string {
+  const second = 10n ** BigInt(digits);
+  const clock = new Date(1000 * Number(sinceMidnight / second)).toISOString().slice(11, 19);
+  const fraction = sinceMidnight % second;
+  return fraction === 0n ? clock : `${clock}.${String(fraction).padStart(digits, '0')}`;
 }
 
 /** A decimal as text. @param stored an integer, or its big-endian bytes */
@@ -106,7 +132,7 @@ function decimalText(stored: number | bigint | Uint8Array, scale: number): strin
 }
 
 /**
- * Reads the rows; 64-bit integers are bigints, decimals text.
+ * Reads the rows; 64-bit integers are bigints, decimals and times of day text.
  * @throws Error naming an invalid file
  */
 export async function readParquet(file: string): Promise<Record<string, unknown>[]> {
@@ -117,16 +143,16 @@ export async function readParquet(file: string): Promise<Record<string, unknown>
     const source = await asyncBufferFromFile(file);
     const metadata = await parquetMetadataAsync(source);
     if (!matchesSchema(metadata)) throw new Error('its columns do not match its schema.');
-    const scales = keepDecimals(metadata);
+    const byColumn = rewrites(metadata);
     const rows = await parquetReadObjects({
       file: source,
       metadata,
       parsers: { stringFromBytes: (bytes?: Uint8Array) => bytes && stringFromBytes(bytes) },
     });
     for (const row of rows)
-      for (const [name, scale] of scales)
+      for (const [name, rewrite] of byColumn)
         if (row[name] !== null && row[name] !== undefined)
-          row[name] = decimalText(row[name] as bigint | Uint8Array, scale);
+          row[name] = rewrite(row[name] as Parameters<Rewrite>[0]);
     return rows;
   } catch (cause) {
     throw new Error(

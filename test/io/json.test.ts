@@ -26,6 +26,16 @@ it('rejects excessive nesting', () => {
   expect(() => parseJson(`{"id": 12345678901234567891, "a": ${nest(2000)}}`)).toThrow(/nested/);
 });
 
+it.each([
+  ['{"a": NaN}', 'it has NaN'],
+  ['[1, -Infinity]', 'it has -Infinity'],
+  ['["NaN", 1', /^(?!it has)/],
+  ['{"Infinity": "\\"NaN"', /^(?!it has)/],
+])("names Python's numbers: %s", (text, message) => {
+  for (const parse of [parseJson, parsePlainJson]) expect(() => parse(text)).toThrow(message);
+  expect(parseJson('["NaN, Infinity"]')).toEqual(['NaN, Infinity']);
+});
+
 it('parses everything else like JSON.parse', () => {
   fc.assert(
     fc.property(fc.json(), (text) => {

@@ -56,6 +56,48 @@ it('keeps every digit of decimals, and bytes that are not UTF-8', async () => {
   ]);
 });
 
+it('reads 32-bit numbers and times of day as they were written', async () => {
+  const file = inFolder('rows.parquet');
+  const time = (unit: 'MILLIS' | 'MICROS') =>
+    ({ type: 'TIME', isAdjustedToUTC: false, unit }) as const;
+  const optional = { repetition_type: 'OPTIONAL' } as const;
+  const buffer = parquetWriteBuffer({
+    columnData: [
+      { name: 'number', data: [0.1, 16_777_216, NaN, null] },
+      { name: 'milliseconds', data: [11_045_000, 11_045_050, 0, null] },
+      { name: 'microseconds', data: [11_045_000_001n, 0n, 86_399_999_999n, null] },
+    ],
+    schema: [
+      { name: 'root', num_children: 3 },
+      { name: 'number', type: 'FLOAT', ...optional },
+      { name: 'milliseconds', type: 'INT32', logical_type: time('MILLIS'), ...optional },
+      { name: 'microseconds', type: 'INT64', logical_type: time('MICROS'), ...optional },
+    ],
+  });
+  writeFileSync(file, new Uint8Array(buffer));
+  const row = (number: unknown, milliseconds: unknown, microseconds: unknown) => ({
+    number,
+    milliseconds,
+    microseconds,
+  });
+  expect(await readParquet(file)).toEqual([
+    row(0.1, '03:04:05', '03:04:05.000001'),
+    row(16_777_216, '03:04:05.050', '00:00:00'),
+    row(NaN, '00:00:00', '23:59:59.999999'),
+    row(null, null, null),
+  ]);
+});
+
+it('rejects two columns of one name', async () => {
+  const file = inFolder('rows.parquet');
+  const data = ['x'];
+  writeFileSync(
+    file,
+    new Uint8Array(parquetWriteBuffer({ columnData: ['a', 'a'].map((name) => ({ name, data })) })),
+  );
+  await expect(readParquet(file)).rejects.toThrow('two columns named a');
+});
+
 it('rejects invalid and truncated files', async () => {
   const file = inFolder('rows.parquet');
   writeFileSync(file, 'id,question\n');
