@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, questionType } from '../data/question.js';
-import { readJson } from '../io/files.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { provenanceHere, configHash, contentHash } from '../io/provenance.js';
@@ -27,7 +26,6 @@ import {
   parseSetting,
   trainerSettings,
   withSettings,
-  type ConfigOverrides,
   type TrainConfig,
 } from '../training/config.js';
 import { trainedMethods } from '../training/methods.js';
@@ -47,7 +45,13 @@ import {
   log,
 } from './common/cli-utils.js';
 import { withModelOptions, type ModelSettings } from './common/options.js';
-import { announceBackend, openRetriever, requireKnownData, shareCores } from './common/setup.js';
+import {
+  announceBackend,
+  openRetriever,
+  readConfigFile,
+  requireKnownData,
+  shareCores,
+} from './common/setup.js';
 import { trainingMemory, describeStepsLeft, stepsLeft } from './common/training-estimates.js';
 
 const TRAIN_INSTEAD =
@@ -83,7 +87,7 @@ async function readConfig(
 ): Promise<{ config: TrainConfig; preset: TrainConfig }> {
   const { method, model, seed, retriever, analyzer, encoder, simulator, promptForm } = settings;
   const { lambdaD, lambdaS, steps, retrievalDeadline, set = [] } = settings;
-  const file = settings.config ? await readJson(settings.config) : {};
+  const file = settings.config ? await readConfigFile(settings.config) : {};
   const flags = {
     method,
     model,
@@ -96,7 +100,7 @@ async function readConfig(
     rewards: { lambdaD, lambdaS },
     ...(simulator && { zerosearch: { simulator } }),
   };
-  const overrides = [file as ConfigOverrides, flags, ...set.map(parseSetting)];
+  const overrides = [file, flags, ...set.map(parseSetting)];
   const resolved = await resolveTrainConfig(...overrides);
   if (steps === undefined) return resolved;
   return { ...resolved, config: withSettings(resolved.config, { steps }) };

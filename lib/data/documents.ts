@@ -184,11 +184,20 @@ const FRONT_MATTER = /^(---|\+\+\+)\n(?=#|[^\n]*[:=])([\s\S]*?)\n\1[^\S\n]*(?:\n
 /** On one line, or on the indented ones that follow. */
 const TITLE = /^title[^\S\n]*[:=][^\S\n]*(?:[|>][+-]?\n[^\S\n]+)?(\S.*(?:\n[^\S\n]+.*)*)/m;
 
+/** In double quotes: a code, as PyYAML writes letters beyond ASCII, or one character. */
+const ESCAPE = /\\(?:x(..)|u(.{4})|U(.{8})|(.))/g;
+
 function statedTitle(matter: string): string {
   const title = collapse(TITLE.exec(matter)?.[1] ?? '');
-  const [, quote, quoted] = /^(["'])(.*)\1$/.exec(title) ?? [];
-  if (quote === undefined) return title.replace(/ #.*/, '');
-  return quoted.replaceAll(quote === '"' ? '\\"' : "''", quote);
+  const [, double, single] = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')/.exec(title) ?? [];
+  if (single !== undefined) return single.replaceAll("''", "'");
+  if (double === undefined) return title.replace(/ #.*/, '');
+  const unescape = (_: string, x?: string, u?: string, U?: string, other = ''): string => {
+    const code = parseInt(x ?? u ?? U ?? '', 16);
+    if (code <= 0x10ffff) return String.fromCodePoint(code);
+    return /[nrt_NLP]/.test(other) ? ' ' : other;
+  };
+  return collapse(double.replace(ESCAPE, unescape));
 }
 
 const readMarkdown: Reader = ({ text, name }) => {

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { setUp } from '../../lib/commands/common/setup.js';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
+import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { readPeftConfig } from '../../lib/policy/folders/folder-settings.js';
 import { modelNames } from '../../lib/training/models.js';
 import { temporaryFolder } from '../folder.js';
@@ -106,6 +108,15 @@ describe('train', () => {
     await again();
     writeFileSync(module, 'export const s = 2;');
     await expect(again()).rejects.toThrow('Choose another folder');
+  });
+
+  it.each(['[]', 'null', '3', '"x"'])('rejects the configuration %s', async (json) => {
+    const file = join(root, 'no-settings.json');
+    writeFileSync(file, json);
+    const options = { config: file, backend: 'wasm' } as const;
+    const fault = `Expected settings such as {"method": "parallelsearch"} in ${file}, but got ${json}.`;
+    await expect(runTrain({ ...options, dryRun: true })).rejects.toThrow(fault);
+    await expect(setUp({ ...options, seed: 1, checkpoints: CHECKPOINTS })).rejects.toThrow(fault);
   });
 
   it('lists the known models and methods for unknown ones', async () => {

@@ -61,6 +61,12 @@ Keep it dry.
   it.each([
     ['---\ntitle: >-\n  A folded\n  title\nlang: en\n---\nText.', ['A folded title', 'Text.']],
     ["---\ntitle: 'It''s' \n---\nText.", ["It's", 'Text.']],
+    [
+      '---\ntitle: "caf\\xE9 \\u5317 \\U0001F600 \\"a\\"\\\n  \\ b\\tc" # x\n---\nText.',
+      ['café 北 😀 "a" b c', 'Text.'],
+    ],
+    ["---\ntitle: 'a' # 'b'\n---\nText.", ['a', 'Text.']],
+    ['---\ntitle: "\\UFFFFFFFF\\xZZ"\n---\nText.', ['a', 'Text.']],
     ['---\ntitle: Pump # draft\n---\nText.', ['Pump', 'Text.']],
     ['+++\ntitle = "The \\"pump\\""\n+++\nText.', ['The "pump"', 'Text.']],
     ['---\n\nBetween two rules.\n\n---\n\nText.', ['a', 'Between two rules.', 'Text.']],

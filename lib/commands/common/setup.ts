@@ -47,6 +47,15 @@ import type { PolicySpec, RetrieverSettings } from './options.js';
 
 type ConfigFile = ConfigOverrides & { rollout?: object };
 
+/** Reads a training configuration. @throws Error unless it is a JSON object */
+export async function readConfigFile(file: string): Promise<ConfigFile> {
+  const json = await readJson(file);
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as ConfigFile;
+  throw new Error(
+    `Expected settings such as {"method": "parallelsearch"} in ${shortPath(file)}, but got ${String(JSON.stringify(json)).slice(0, 40)}.`,
+  );
+}
+
 interface Search {
   name: string;
   options: RetrieverOptions;
@@ -89,7 +98,7 @@ export async function setUp(
       `Expected --policy chat:https://HOST/v1 with --prompt-form tools, but got ${address ?? 'a local model'}, which can't call tools. Use --prompt-form chat or full.`,
     );
   const changes = parseRolloutSettings(spec.set);
-  const file = spec.config === undefined ? null : ((await readJson(spec.config)) as ConfigFile);
+  const file = spec.config === undefined ? null : await readConfigFile(spec.config);
   // A remote policy's model has no folder here.
   const named = { model: address === undefined ? spec.model : DEFAULT_MODEL };
   const given = file && (await resolveTrainConfig(file, named)).config;
