@@ -4,12 +4,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { max } from 'd3-array';
 import { type DevPoint } from '../experiments/running/train-runs.js';
+import { readJsonIfExists } from '../io/files.js';
 import { readLog } from '../io/logs.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import { readBaseModel } from '../policy/folders/adapter-base.js';
-import { readPeftConfig } from '../policy/folders/folder-settings.js';
+import { readPeftConfig, TRAIN_CONFIG_FILE } from '../policy/folders/folder-settings.js';
 import { READER, REAL_MODEL, TRAINED_MODELS } from '../policy/folders/trained-models.js';
-import { readTrainConfig } from '../training/models.js';
+import type { TrainConfig } from '../training/config.js';
 import { fixed, formatTable } from './common/tables.js';
 
 interface Adapter {
@@ -54,14 +55,15 @@ async function readDev(folder: string): Promise<Adapter['dev']> {
 
 async function readAdapter(folder: string): Promise<Adapter> {
   const path = resolve(folder);
-  const config = await readTrainConfig(folder);
+  // As it is: this process may not know its method.
+  const config = (await readJsonIfExists(join(folder, TRAIN_CONFIG_FILE))) as Partial<TrainConfig>;
   const base = (await readBaseModel(folder))?.name ?? (await readPeftConfig(folder)).base;
   return {
     folder: shortPath(folder),
     name: TRAINED_MODELS.all().find(({ adapter }) => resolve(adapter) === path)?.name ?? null,
     base: base === undefined ? null : basename(base),
-    method: config?.method ?? null,
-    seed: config?.seed ?? null,
+    method: config.method ?? null,
+    seed: config.seed ?? null,
     trainedOn: TRAINED_ON.find(({ root }) => resolve(root) === dirname(path))?.data ?? null,
     dev: await readDev(folder),
   };

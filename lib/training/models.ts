@@ -23,6 +23,7 @@ import {
   type ConfigOverrides,
   type TrainConfig,
 } from './config.js';
+import { TRAINER_NAMES } from './methods.js';
 
 export const DEFAULT_METHOD = 'parallelsearch';
 export const DEFAULT_MODEL = 'instruct-1';
@@ -55,7 +56,13 @@ export async function resolveTrainConfig(
     scale: isSmall ? 'embedded' : 'language-model',
     promptForm: isChat ? 'chat' : isSmall ? 'short' : 'full',
   });
-  return { preset, config: parseTrainConfig(mergeOverrides(preset, merged)) };
+  const whole = mergeOverrides(preset, merged);
+  const other = TRAINER_NAMES.find((trainer) => trainer in merged && trainer !== whole.trainer);
+  if (other !== undefined)
+    throw new RangeError(
+      `Expected settings of ${String(whole.trainer)}, which trains ${preset.method}, but got settings of ${other}.`,
+    );
+  return { preset, config: parseTrainConfig(whole) };
 }
 
 const MODEL_NAME = new RegExp(`^(${SMALL_WORLD_MODELS.join('|')})-(\\d+)$`);

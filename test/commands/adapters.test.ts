@@ -47,6 +47,14 @@ it('lists base, method and recorded figures of the chosen step', async () => {
   });
 });
 
+it('lists an adapter of a method that is not registered here', async () => {
+  const other = join(root, 'other', 'adapter');
+  await writeTinyAdapter(other, join(root, 'model'));
+  const config = { ...tinyTraining({ seed: 7 }), method: 'least-to-most' };
+  writeFileSync(join(other, 'train_config.json'), JSON.stringify(config));
+  expect(await adapters(join(root, 'other'))).toMatch(/other\/adapter +least-to-most from model/);
+});
+
 it('lists the name of a trained model and its training data', async () => {
   expect(await adapters(READER)).toMatch(
     /^smollm2-search-r1 +search-r1 from smollm2-135m-instruct-reader +HotpotQA/m,

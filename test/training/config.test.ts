@@ -123,6 +123,13 @@ describe('overrides', () => {
     });
   });
 
+  it('settings of a trainer that does not train the method are rejected', async () => {
+    const file = { method: 'parallelsearch:ppo', grpo: { steps: 40 } };
+    await expect(resolveTrainConfig(file)).rejects.toThrow(
+      'Expected settings of ppo, which trains parallelsearch:ppo, but got settings of grpo.',
+    );
+  });
+
   it('settings on the command line are JSON or text', () => {
     expect(parseSetting('grpo.learningRate=5e-4')).toEqual({ grpo: { learningRate: 5e-4 } });
     expect(parseSetting('retriever=hnsw')).toEqual({ retriever: 'hnsw' });
