@@ -1,7 +1,7 @@
 /** Both initial models: where training from each ends (Table 2), its course (Fig. 5). */
 import { matching, where, findFigure } from '../evaluation/table.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
-import { trainingRows } from '../report/charts/curves.js';
+import { trainingRows } from '../report/training-rows.js';
 import { gapWords, pointsText } from '../report/text.js';
 import { countText } from '../text/english.js';
 import { BOTH_METHODS, UNTRAINED } from '../training/methods.js';

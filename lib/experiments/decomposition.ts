@@ -20,7 +20,7 @@ import {
 import { SMALL_WORLD } from '../io/paths.js';
 import { memoised } from '../memoise.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
-import { trainingRows, type CurvePoint } from '../report/charts/curves.js';
+import { trainingRows, type CurvePoint } from '../report/training-rows.js';
 import { figureText } from '../report/text.js';
 import { askedEntities, type Searches } from '../rewards/sub-questions.js';
 import { paddedWords } from '../text/answer-match.js';

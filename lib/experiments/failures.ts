@@ -17,7 +17,7 @@ import {
   type SummaryOptions,
 } from '../evaluation/table.js';
 import { intervalChart } from '../report/charts/chart.js';
-import { trainingRows } from '../report/charts/curves.js';
+import { trainingRows } from '../report/training-rows.js';
 import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/small-world.js';
 import { formatList, countText } from '../text/english.js';

@@ -14,7 +14,7 @@ import {
   type TidyRow,
 } from '../evaluation/table.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
-import { trainingRows } from '../report/charts/curves.js';
+import { trainingRows } from '../report/training-rows.js';
 import type { ResultParts } from '../report/result.js';
 import { interval, points, table } from '../report/table.js';
 import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js';

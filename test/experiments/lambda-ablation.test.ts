@@ -11,7 +11,7 @@ import {
 } from '../../lib/experiments/lambda-ablation.js';
 import { mainRuns } from '../../lib/experiments/main-results.js';
 import { lambdaName } from '../../lib/experiments/results/paper.js';
-import type { CurvePoint } from '../../lib/report/charts/curves.js';
+import type { CurvePoint } from '../../lib/report/training-rows.js';
 import { tradeOffChart } from '../../lib/report/charts/trade-off.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { trainConfigForRun, runName } from '../../lib/training/policy-runs.js';

@@ -8,7 +8,7 @@ import { mainResults } from '../../lib/experiments/main-results.js';
 import { timing } from '../../lib/experiments/timing.js';
 import { recordStore } from '../../lib/io/records.js';
 import { createRandom } from '../../lib/random.js';
-import type { CurvePoint } from '../../lib/report/charts/curves.js';
+import type { CurvePoint } from '../../lib/report/training-rows.js';
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
 
 type Template = Pick<QuestionResult, 'benchmark' | 'subset' | 'type'> & {

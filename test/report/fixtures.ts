@@ -2,7 +2,7 @@
 import { summariseResults } from '../../lib/evaluation/table.js';
 import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
 import { intervalChart, lineChart } from '../../lib/report/charts/chart.js';
-import { trainingRows } from '../../lib/report/charts/curves.js';
+import { trainingRows } from '../../lib/report/training-rows.js';
 import { type Chart } from '../../lib/report/charts/spec.js';
 import {
   mimeBundle,

@@ -18,6 +18,7 @@ import type { Metrics } from '../../lib/training/metrics.js';
 import type { TrainingTask } from '../../lib/training/trainer.js';
 import { createTrainer } from '../../lib/training/trainers.js';
 import { readFixture } from '../fixtures/read.js';
+import { expectClose } from './close.js';
 import { chattyModel, TASK, tinyTraining } from './tiny.js';
 
 interface Correction {
@@ -53,12 +54,6 @@ const optionsOf = ({ mode, clip_max, clip_min }: Correction) =>
     importanceSamplingClipMax: clip_max,
     importanceSamplingClipMin: clip_min ?? undefined,
   });
-
-const expectClose = (actual: readonly number[], expected: readonly number[], tolerance = 1e-6) => {
-  expect(actual).toHaveLength(expected.length);
-  const worst = Math.max(...actual.map((value, i) => Math.abs(value - expected[i])));
-  expect(worst).toBeLessThan(tolerance);
-};
 
 await useBackend('wasm');
 const model = chattyModel();

@@ -16,6 +16,7 @@ import {
 import { clipStatistics, grpoLoss, tokenWeights, type GrpoRow } from '../../lib/training/grpo.js';
 import type { GrpoVariant } from '../../lib/training/variants.js';
 import { readFixture } from '../fixtures/read.js';
+import { expectClose } from './close.js';
 
 interface Inputs {
   log_probs: number[][];
@@ -117,12 +118,6 @@ const variantOf = (one: LossCase): Variant => ({
   clip: one.epsilon,
   epsilonHigh: one.epsilon_high,
 });
-
-const expectClose = (actual: readonly number[], expected: readonly number[], tolerance = 1e-6) => {
-  expect(actual).toHaveLength(expected.length);
-  const worst = Math.max(...actual.map((value, i) => Math.abs(value - expected[i])));
-  expect(worst).toBeLessThan(tolerance);
-};
 
 describe('the loss', () => {
   it.each(trl.losses)(

@@ -18,7 +18,7 @@ import {
   type TidyResults,
 } from '../../evaluation/table.js';
 import { axisTitle, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
-import { trainingRows } from '../../report/charts/curves.js';
+import { trainingRows } from '../../report/training-rows.js';
 import { seriesChannels } from '../../report/charts/series.js';
 import { createChart, type Chart } from '../../report/charts/spec.js';
 import { tradeOffChart } from '../../report/charts/trade-off.js';

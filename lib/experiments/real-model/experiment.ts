@@ -7,7 +7,7 @@ import type { SummaryOptions } from '../../evaluation/table.js';
 import { readLog } from '../../io/logs.js';
 import { configHash } from '../../io/provenance.js';
 import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
-import { trainingRows, type CurvePoint } from '../../report/charts/curves.js';
+import { trainingRows, type CurvePoint } from '../../report/training-rows.js';
 import type { ResultParts } from '../../report/result.js';
 import { countText } from '../../text/english.js';
 import { defineComputation, type Experiment } from '../experiment.js';

@@ -3,7 +3,7 @@ import { group, sort } from 'd3-array';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
-import { trainingRows, type CurvePoint } from '../../report/charts/curves.js';
+import { trainingRows, type CurvePoint } from '../../report/training-rows.js';
 import { checkPredictions, summarise, type Answered, type Predicted } from '../results/summary.js';
 import { addTiming, SECONDS, type TimedAnswer } from '../timing.js';
 import { MEASURES } from './second-edition.js';

@@ -20,7 +20,7 @@ import { loadModel } from '../../policy/folders/model-folder.js';
 import { disposeWeights } from '../../policy/model/weights.js';
 import type { Policy } from '../../policy/policy.js';
 import { createRandom } from '../../random.js';
-import type { CurvePoint } from '../../report/charts/curves.js';
+import type { CurvePoint } from '../../report/training-rows.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import type { World } from '../../retrieval/small-world.js';
 import type { RolloutConfig } from '../../rollout/options.js';

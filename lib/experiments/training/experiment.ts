@@ -9,7 +9,7 @@ import { MANY } from '../../evaluation/selections.js';
 import { matching, type SummaryOptions, type Fields } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
 import { intervalChart, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
-import { trainingRows, type TrainingRow } from '../../report/charts/curves.js';
+import { trainingRows, type TrainingRow } from '../../report/training-rows.js';
 import type { Chart } from '../../report/charts/spec.js';
 import type { ResultParts } from '../../report/result.js';
 import { metricInfo, valueTitle } from '../../report/titles.js';

@@ -1,6 +1,6 @@
 /** Training curves as charts, with controls for smoothing and the horizontal axis. */
 import { axisTitle, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
-import { trainingRows } from '../../report/charts/curves.js';
+import { trainingRows } from '../../report/training-rows.js';
 import { highlightLines } from '../../report/charts/lines.js';
 import { renderSvg } from '../../report/charts/render.js';
 import type { VegaLiteSpec } from '../../report/charts/spec.js';

@@ -2,7 +2,7 @@ import { cross, range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { timeParts } from '../../../lib/experiments/latency/experiment.js';
 import { intervalChart, lineChart } from '../../../lib/report/charts/chart.js';
-import { trainingRows, type CurvePoint } from '../../../lib/report/charts/curves.js';
+import { trainingRows, type CurvePoint } from '../../../lib/report/training-rows.js';
 import { renderSvg, textWidth } from '../../../lib/report/charts/render.js';
 import { STYLES, seriesChannels } from '../../../lib/report/charts/series.js';
 import { createChart, type VegaLiteSpec } from '../../../lib/report/charts/spec.js';
@@ -139,31 +139,6 @@ it('stackedChart describes the parts of each bar, and can be drawn', async () =>
   const svg = await renderSvg(chart);
   expect(svg).toContain('<svg');
   expect(svg.match(/diamond|in turns/g)!.length).toBeGreaterThan(1);
-});
-
-describe('trainingRows', () => {
-  const run = { method: 'm', model: 'base' };
-  const point = (seed: number, step: number, reward: number | null): CurvePoint => {
-    return { ...run, seed, step, reward };
-  };
-
-  it('averages over windows, then over seeds, with the range over seeds', () => {
-    const rewards = [point(1, 0, 0), point(1, 1, 2), point(2, 0, 4), point(2, 1, 6)];
-    const cell = { ...run, benchmark: 'training', subset: 'all', metric: 'reward' };
-    const figures = { value: 3, low: 1, high: 5, seeds: 2, band: 'range of seeds' };
-    expect(trainingRows([...rewards, point(1, 2, null)], ['reward'], 1)).toEqual([
-      { ...cell, step: 0.5, ...figures },
-    ]);
-  });
-
-  it('keeps every step of short curves, and splits metrics by question type', () => {
-    const name = 'coverage/parallelizable';
-    const points = [1, 0].map((step) => ({ ...point(1, step, 0), [name]: step }));
-    expect(trainingRows(points, [name])).toMatchObject([
-      { metric: 'coverage', subset: 'parallelizable', step: 0, value: 0 },
-      { metric: 'coverage', subset: 'parallelizable', step: 1, value: 1 },
-    ]);
-  });
 });
 
 /** Relative luminance by WCAG 2 of `#rrggbb`. */
