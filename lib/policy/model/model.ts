@@ -48,8 +48,9 @@ const generationSchema = z.looseObject({
   sequence_bias: unset,
   suppress_tokens: unset,
 });
-/** Ignored: the method decides, answering greedily and sampling freely in training. */
-const SAMPLING = ['temperature', 'top_k', 'top_p', 'min_p', 'typical_p', 'repetition_penalty'];
+/** Fields that do not change which tokens are chosen, or that the rollout sets. */
+const HARMLESS =
+  /^(_|assistant_|cache_|compile_|continuous_|disable_|is_assistant|max_|num_assistant_|num_return_|output_|prefill_|prompt_lookup_|return_|speculation_|target_|transformers_|trust_|use_)|_token_id$|^(do_sample|low_memory|remove_invalid_values|renormalize_logits)$/;
 
 /** Parses generation_config.json. @throws Error naming an unsupported setting */
 function parseGeneration(json: unknown): { endTokens?: number | number[] | null; note?: string } {
@@ -58,9 +59,11 @@ function parseGeneration(json: unknown): { endTokens?: number | number[] | null;
     throw new Error(
       `Expected a generation_config.json that only sets sampling and end tokens, but ${describeFaults(error)}`,
     );
-  const given = SAMPLING.filter((name) => ![undefined, null, 1].includes(data[name] as null)).map(
-    (name) => `${name} ${String(data[name])}`,
-  );
+  // The method decides: it answers greedily, and samples freely in training.
+  const given = Object.entries(data)
+    .filter(([name]) => !HARMLESS.test(name) && !(name in generationSchema.shape))
+    .filter(([, value]) => ![null, false, 1].includes(value as null))
+    .map(([name, value]) => `${name} ${JSON.stringify(value)}`);
   return {
     endTokens: data.eos_token_id,
     ...(given.length > 0 && {

@@ -127,7 +127,16 @@ describe('generation_config.json', () => {
     expect(policy.config.eosTokenIds).toEqual([7, 8]);
     const unused = /not applied.*: temperature 0.7, top_k 20, repetition_penalty 1.05$/;
     expect(policy.note).toMatch(unused);
-    expect((await load({ eos_token_id: 9 })).note).toBeUndefined();
+    const harmless = { _from_model_config: true, transformers_version: '5.0', use_cache: true };
+    expect((await load({ eos_token_id: 9, bos_token_id: 1, ...harmless })).note).toBeUndefined();
+    const others = {
+      num_beams: 4,
+      early_stopping: true,
+      stop_strings: ['x'],
+      token_healing: false,
+    };
+    const noted = /: num_beams 4, early_stopping true, stop_strings \["x"\]$/;
+    expect((await load(others)).note).toMatch(noted);
   });
 
   it.each([
