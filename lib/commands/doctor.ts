@@ -153,7 +153,7 @@ export function allParts(): Part[] {
       id: 'chromium',
       title: 'Chromium',
       required: false,
-      check: () => checkChromium(process.env.CHROMIUM ?? findChromium()),
+      check: () => checkChromium(process.env.CHROMIUM || findChromium()),
       remedy:
         'Install it from the system (Debian: `apt-get install chromium`), or set CHROMIUM to its path. Needed only for browser tests and for PDF and PNG export.',
     },

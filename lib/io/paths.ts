@@ -34,7 +34,7 @@ export const SMALL_WORLD = packagePath('data', 'small-world');
 export const CONDITIONS = packagePath('data', 'conditions');
 /** Trained weights: initial models, and the adapter of each run. */
 export const CHECKPOINTS =
-  process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');
+  process.env.PARALLELSEARCH_CHECKPOINTS || packagePath('data', 'checkpoints');
 /** The small world's dense encoder. */
 export const ENCODER = packagePath('data', 'encoder');
 

@@ -24,11 +24,11 @@ import { BOTH_METHODS, METHODS, trainedBy } from '../../training/methods.js';
 
 /** SmolLM2-135M-Instruct made by `parallelsearch model`, or `PARALLELSEARCH_MODEL`. */
 export const MODEL =
-  process.env.PARALLELSEARCH_MODEL ?? join(modelsFolder(), 'smollm2-135m-instruct');
+  process.env.PARALLELSEARCH_MODEL || join(modelsFolder(), 'smollm2-135m-instruct');
 /** Benchmarks in the FlashRAG format; the repository contains nothing of them. */
-const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
+const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS || packagePath('benchmarks');
 /** Adapters; those of another model belong in another folder. */
-export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS ?? REAL_MODEL;
+export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS || REAL_MODEL;
 
 const MODEL_NAME = `models/${basename(MODEL)}`;
 const WORK_NAME = `runs/real-model/${basename(MODEL)}`;

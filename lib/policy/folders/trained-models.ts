@@ -7,7 +7,7 @@ import { outputPath, packagePath } from '../../io/paths.js';
 import { createRegistry } from '../../registry.js';
 import { MODEL_PACKAGES } from './model-packages.js';
 
-export const modelsFolder = (): string => process.env.PARALLELSEARCH_MODELS ?? outputPath('models');
+export const modelsFolder = (): string => process.env.PARALLELSEARCH_MODELS || outputPath('models');
 /** Adapters of the experiment with a language model. */
 export const REAL_MODEL = packagePath('data', 'real-model');
 /** Adapters of its second edition, which learned to read first. */

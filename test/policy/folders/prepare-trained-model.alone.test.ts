@@ -2,9 +2,10 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import { beforeEach, expect, it, vi } from 'vitest';
+import { outputPath } from '../../../lib/io/paths.js';
 import { loadLocalPolicy, prepareTrainedModel } from '../../../lib/policy/folders/model-folder.js';
 import { MODEL_PACKAGES } from '../../../lib/policy/folders/model-packages.js';
-import { TRAINED_MODELS } from '../../../lib/policy/folders/trained-models.js';
+import { modelsFolder, TRAINED_MODELS } from '../../../lib/policy/folders/trained-models.js';
 import { createRandom } from '../../../lib/random.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { temporaryFolder } from '../../folder.js';
@@ -77,4 +78,9 @@ it('makes the only base that the adapter accepts', async () => {
   cpSync(base, copy, { recursive: true });
   expect(existsSync(join(copy, 'model.safetensors'))).toBe(true);
   (await loadLocalPolicy(copy, { adapter })).dispose();
+});
+
+it.each(['', undefined])('models are kept in the usual folder for the variable %j', (variable) => {
+  vi.stubEnv('PARALLELSEARCH_MODELS', variable);
+  expect(modelsFolder()).toBe(outputPath('models'));
 });
