@@ -127,7 +127,8 @@ async function renderNotebook(
   { run, param, timeout, to = 'page', out = path.dirname(file) }: RenderSettings,
 ): Promise<string> {
   const isFolder = statSync(out, { throwIfNoEntry: false })?.isDirectory();
-  const page = isFolder ? path.join(out, path.basename(file).replace(/(\.ipynb)?$/, '.html')) : out;
+  const ending = to === 'page' ? '.html' : `.${to}.html`;
+  const page = isFolder ? path.join(out, path.basename(file).replace(/(\.ipynb)?$/, ending)) : out;
   const cellTimeoutMs = timeout === undefined ? undefined : timeout * 1000;
   const { notebook } =
     run || param

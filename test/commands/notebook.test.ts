@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import {
@@ -150,6 +150,10 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
     const inside = await runCommand(['notebook', 'render', shown, '-o', pages]);
     expect(inside.stderr).toBe(`${path.join(pages, 'shown.html')}\n`);
     expect(readFileSync(path.join(pages, 'shown.html'), 'utf8')).toBe(readFileSync(page, 'utf8'));
+    const cells = ['notebook', 'render', shown, '-o', pages, '--to', 'observable'];
+    expect(await runCommand(cells)).toMatchObject({ code: 0 });
+    const names = readdirSync(pages).toSorted();
+    expect(names).toEqual(['shown.html', 'shown.observable.html']);
     const silent = await runCommand(['notebook', 'render', count, '-o', page]);
     expect(silent.stderr).toContain('--run');
   });
@@ -175,7 +179,9 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
       ['notebook', 'new', 'my notes'],
       installedIn('with package'),
     );
-    expect(inProject.stderr).toMatch(/^ {2}npx parallelsearch notebook run "my notes\.ipynb" /m);
+    expect(inProject.stderr).toMatch(
+      /^ {2}npx parallelsearch notebook run (['"])my notes\.ipynb\1 /m,
+    );
     const { stderr } = await runCommand(['notebook', 'new', 'mine'], inFolder('.'));
     const cli = packagePath('dist', 'cli.js');
     expect(stderr).toContain(`  node ${cli} notebook run mine.ipynb `);
