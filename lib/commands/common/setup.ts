@@ -88,24 +88,17 @@ export async function setUp(
   signal?: AbortSignal,
   { isBrief = false } = {},
 ): Promise<Setup> {
-  const { policy: address, method, seed, adapter, topK } = spec;
-  if (address !== undefined && adapter !== undefined)
-    throw new Error(
-      `Expected ${address} to serve its own adapter, but got ${adapter}. Serve the adapter there and name it with --model.`,
-    );
-  if (spec.promptForm === 'tools' && /^(https?:|$)/.test(address ?? ''))
-    throw new Error(
-      `Expected --policy chat:https://HOST/v1 with --prompt-form tools, but got ${address ?? 'a local model'}, which can't call tools. Use --prompt-form chat or full.`,
-    );
+  requireConsistent(spec);
+  const { method, seed, adapter, topK } = spec;
+  const isRemote = spec.policy !== undefined;
   const changes = parseRolloutSettings(spec.set);
   const file = spec.config === undefined ? null : await readConfigFile(spec.config);
   // A remote policy's model has no folder here.
-  const named = { model: address === undefined ? spec.model : DEFAULT_MODEL };
+  const named = { model: isRemote ? DEFAULT_MODEL : spec.model };
   const given = file && (await resolveTrainConfig(file, named)).config;
-  const folders =
-    address === undefined
-      ? await policyFolders({ ...spec, method: method ?? given?.method }, signal)
-      : undefined;
+  const folders = isRemote
+    ? undefined
+    : await policyFolders({ ...spec, method: method ?? given?.method }, signal);
   const trained =
     given ?? (folders ? await readTrainConfig(folders.adapter ?? folders.model) : null);
   const search = {
@@ -116,20 +109,11 @@ export async function setUp(
       encoder: spec.encoder ?? trained?.encoder,
     },
   };
-  if (folders) requireFolders(listFolders(folders));
-  const model = folders && (await readModelConfig(folders.model));
-  if (model) shareCores(model, spec.processes);
-  const isOnWasm = model && !isLarge(model) && isBrief && spec.backend === 'auto';
-  const needsBackend = folders !== undefined || search.options.encoder !== undefined;
-  const backend = needsBackend
-    ? (await announceBackend(isOnWasm ? 'wasm' : spec.backend)).name
-    : undefined;
-  let policy: AnyPolicy;
-  if (folders) {
-    const { loadLocalPolicy } = await import('../../policy/folders/model-folder.js');
-    const { model, adapter: used } = folders;
-    policy = await loadLocalPolicy(model, { adapter: used, force: spec.force });
-  } else policy = await openRemotePolicy(address!, spec);
+  const backend =
+    folders || search.options.encoder !== undefined
+      ? await loadBackend(spec, { folders, isBrief })
+      : undefined;
+  const policy = await openPolicy(spec, folders);
   if (policy.note !== undefined) log(policy.note);
   const promptForm = isChatPolicy(policy) ? policy.promptForm : spec.promptForm;
   const usedMethod = method ?? trained?.method ?? DEFAULT_METHOD;
@@ -146,7 +130,7 @@ export async function setUp(
       changes: {
         // For a remote policy, only the file's part of the configuration: the preset's
         // limits belong to a model that is not used.
-        ...(!folders && trained?.method === usedMethod && file?.rollout),
+        ...(isRemote && trained?.method === usedMethod && file?.rollout),
         ...changes,
         ...(topK && { topK }),
         ...(promptForm && { promptForm }),
@@ -157,6 +141,37 @@ export async function setUp(
     search,
     ...(await openRetriever({ ...spec, signal }, search)),
   };
+}
+
+/** @throws Error for an adapter of a remote policy, or tool calls without a chat API */
+function requireConsistent({ policy: address, adapter, promptForm }: PolicySpec): void {
+  if (address !== undefined && adapter !== undefined)
+    throw new Error(
+      `Expected ${address} to serve its own adapter, but got ${adapter}. Serve the adapter there and name it with --model.`,
+    );
+  if (promptForm === 'tools' && /^(https?:|$)/.test(address ?? ''))
+    throw new Error(
+      `Expected --policy chat:https://HOST/v1 with --prompt-form tools, but got ${address ?? 'a local model'}, which can't call tools. Use --prompt-form chat or full.`,
+    );
+}
+
+/** Loads the backend for the weights in `folders`, or for an encoder. */
+async function loadBackend(
+  { backend, processes }: PolicySpec,
+  { folders, isBrief }: { folders?: PolicyFolders; isBrief: boolean },
+): Promise<BackendName> {
+  if (folders) requireFolders(listFolders(folders));
+  const model = folders && (await readModelConfig(folders.model));
+  if (model) shareCores(model, processes);
+  const isOnWasm = model && !isLarge(model) && isBrief && backend === 'auto';
+  return (await announceBackend(isOnWasm ? 'wasm' : backend)).name;
+}
+
+/** Opens the remote policy of `spec`, or the local one in `folders`. */
+async function openPolicy(spec: PolicySpec, folders?: PolicyFolders): Promise<AnyPolicy> {
+  if (!folders) return openRemotePolicy(spec.policy!, spec);
+  const { loadLocalPolicy } = await import('../../policy/folders/model-folder.js');
+  return loadLocalPolicy(folders.model, { adapter: folders.adapter, force: spec.force });
 }
 
 /**
