@@ -324,8 +324,8 @@ const page = `# Performance
 Written by \`npm run bench -- all PYTHON${isQuick ? ' --quick' : ''}\`: speed compared with other implementations, on the same weights,
 inputs and cores, in turns. A ratio is our seconds over theirs, so below 1 this project is faster. Brackets: minimum and maximum of
 the repeats; figures without them were measured once. TRL does not search: its completions are as long as what the policy writes here,
-its prompts as long as what it reads. BM25 and HNSW are measured in processor seconds; a query returns ten passages, and its speed is
-the median of 500 after a warm-up.
+its prompts as long as what it reads. BM25 and HNSW are measured in processor seconds of one process; a query returns ten passages, and its
+speed is the median of 500 after a warm-up.
 
 ${machine}; ${packages.join(', ')}; commit ${about.commit}.
 
