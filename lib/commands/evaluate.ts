@@ -44,7 +44,8 @@ import { withHelpers } from './evaluate-workers.js';
 interface EvaluateSettings extends PolicySpec {
   split?: string;
   limit?: number;
-  batchSize: number;
+  /** Default: {@link defaultBatchSize}. */
+  batchSize?: number;
   out?: string;
   trajectories?: string;
   price?: TokenUsage;
@@ -174,6 +175,16 @@ async function evaluate(
   });
 }
 
+const readIsLarge = async ({ folders }: Setup): Promise<boolean> =>
+  folders !== undefined && isLarge(await readModelConfig(folders.model));
+
+/**
+ * The number of questions to answer at a time. Only whole batches are saved and counted,
+ * and a large model on the CPU needs a few minutes for 32 questions.
+ */
+export const defaultBatchSize = async (setup: Setup): Promise<number> =>
+  setup.backend && isCpuBackend(setup.backend) && (await readIsLarge(setup)) ? 32 : 128;
+
 /**
  * The number of processes to answer besides this one. Default: one for a small model on
  * the CPU, of which it uses one core only, and more than two batches, because it must
@@ -181,10 +192,11 @@ async function evaluate(
  * @throws RangeError if several are requested for a policy on a GPU or a server
  */
 async function countHelpers(
-  { folders, backend }: Setup,
-  { processes, batchSize }: EvaluateSettings,
+  setup: Setup,
+  { processes, batchSize }: { processes?: number; batchSize: number },
   numQuestions: number,
 ): Promise<number> {
+  const { folders, backend } = setup;
   if (!folders || !backend || !isCpuBackend(backend)) {
     if (processes === undefined || processes === 1) return 0;
     throw new RangeError(
@@ -192,7 +204,7 @@ async function countHelpers(
     );
   }
   if (processes !== undefined) return processes - 1;
-  const isSplit = numQuestions > 2 * batchSize && !isLarge(await readModelConfig(folders.model));
+  const isSplit = numQuestions > 2 * batchSize && !(await readIsLarge(setup));
   return isSplit && availableParallelism() > 1 ? 1 : 0;
 }
 
@@ -230,14 +242,15 @@ async function answerOpen(
   { setup, journal, signal }: Task,
 ) {
   const { policy, run, rollout, retriever } = setup;
-  const { batchSize, trajectories, methods } = settings;
+  const { processes, trajectories, methods } = settings;
+  const batchSize = settings.batchSize ?? (await defaultBatchSize(setup));
   const keepsTrajectory = trajectories !== undefined || methods !== undefined;
   const answers = new Map(journal.items.map((answer) => [answer.result.questionId, answer]));
   const open = questions.filter(({ id }) => !answers.has(id));
   const numDone = questions.length - open.length;
   if (numDone > 0) log(`Resuming: ${numDone} answers already done.`);
   const failures: Failures = { refused: [], timedOut: [], failed: [] };
-  const numHelpers = await countHelpers(setup, settings, open.length);
+  const numHelpers = await countHelpers(setup, { processes, batchSize }, open.length);
   const progress = startProgress('Evaluating', questions.length, numDone);
   const start = performance.now();
   const options: Parameters<typeof answerQuestions>[3] = {
@@ -388,7 +401,11 @@ export function evaluateCommand(): Command {
     .description('answer questions with a policy and measure the answers; resumes if interrupted')
     .option('--split <name>', 'train, dev or test (default: test, else dev)')
     .addOption(limitOption())
-    .option('--batch-size <n>', 'questions answered at a time', parseCount, 128)
+    .option(
+      '--batch-size <n>',
+      'questions answered at a time (default: 32 for a large model on the CPU, else 128)',
+      parseCount,
+    )
     .option(
       '--processes <n>',
       'processes that share the batches, with the same result for any number (default: 2 for a small model and more than 2 batches, unless on a GPU; else 1)',

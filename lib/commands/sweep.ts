@@ -111,7 +111,7 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
     const answers = join(folder, `answers-${split}${limit ? `-sample-${limit}` : ''}.jsonl`);
     sources.push({ name, path: answers });
     if (existsSync(answers)) continue;
-    const asked = { data, backend, force, split, limit, batchSize: 128, out: answers };
+    const asked = { data, backend, force, split, limit, out: answers };
     const adapter = { adapter: join(folder, 'adapter'), seed: 1, checkpoints: CHECKPOINTS };
     const evaluated = await runEvaluate({ ...asked, ...adapter });
     if (evaluated !== 0) return evaluated;

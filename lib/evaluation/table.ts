@@ -23,6 +23,7 @@ import {
   listSelections,
   selectionWeights,
   MANY,
+  type QuestionKey,
   type Selection,
 } from './selections.js';
 
@@ -72,6 +73,8 @@ export interface SummaryOptions {
   measures?: readonly Measure[];
   /** Default: all selections that contain a question. */
   filter?: (selection: Selection) => boolean;
+  /** The stratum of a question (see `bootstrap.ts`). Default: its selections. */
+  stratum?: (question: QuestionKey) => string;
   /** Methods to compare. Default: as in the main report. */
   pairs?: readonly MethodPair[];
   /** See `BootstrapOptions`. */
@@ -117,12 +120,13 @@ export function summariseResults(
     measures = MAIN_MEASURES,
     filter = () => true,
     paper = () => null,
+    stratum = selectionKey,
     resamples,
     weightsId,
   } = options;
   const table = scoreTable(results, measures);
   const { questions, runs } = table;
-  const strata = groupStrata(questions.map(selectionKey));
+  const strata = groupStrata(questions.map(stratum));
   const random = createRandom(`bootstrap/${options.seed ?? 0}`);
   const bootstrap = createBootstrap(table, strata, { random, resamples, weightsId });
 

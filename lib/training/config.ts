@@ -8,7 +8,7 @@ import { nameSchema } from '../registry.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
 import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
 import type { RewardConstants } from '../rewards/parallelsearch.js';
-import { rewardsSchema } from '../rewards/presets.js';
+import { CONSTANT_PRESET_NAMES, rewardConstants, rewardsSchema } from '../rewards/presets.js';
 import { rolloutSchema } from '../rollout/options.js';
 import type { PromptForm } from '../text/prompts.js';
 import { guardsSchema } from './guards.js';
@@ -359,12 +359,21 @@ export function flatten(value: unknown, path = ''): [string, unknown][] {
   );
 }
 
+/** A configuration with the weights of its reward preset, unless it has other rewards. */
+function withRewardWeights(config: object): object {
+  const { rewards } = config as Partial<TrainConfig>;
+  if (!rewards || !CONSTANT_PRESET_NAMES.includes(rewards.preset)) return config;
+  const { preset, ...overrides } = rewards;
+  const { lambdaD, lambdaS, lambdaF, alpha } = rewardConstants(preset, overrides);
+  return { ...config, rewards: { preset, lambdaD, lambdaS, lambdaF, alpha } };
+}
+
 /** Settings that differ from a preset, by dotted names such as `grpo.steps`, as JSON. */
 export function configDifferences(
   config: object,
   preset: object,
 ): { name: string; value: string; preset: string }[] {
-  const [ours, theirs] = [config, preset].map((one) => new Map(flatten(one)));
+  const [ours, theirs] = [config, preset].map((one) => new Map(flatten(withRewardWeights(one))));
   const print = (value: unknown): string => (value === undefined ? 'none' : JSON.stringify(value));
   return [...new Set([...ours.keys(), ...theirs.keys()])]
     .map((name) => ({ name, value: print(ours.get(name)), preset: print(theirs.get(name)) }))

@@ -75,6 +75,9 @@ describe('presets', () => {
       ['rollout.prompt', '"search-r1"', '"parallel"'],
       ['rollout.splitQueries', 'false', 'true'],
       ['rewards.preset', '"search-r1"', '"paper"'],
+      ['rewards.lambdaD', '0', '0.15'],
+      ['rewards.lambdaS', '0', '0.35'],
+      ['rewards.lambdaF', '0', '0.1'],
     ]);
   });
 
@@ -109,6 +112,14 @@ describe('overrides', () => {
     expect(preset).toEqual(PRESET);
     expect(configDifferences(config, preset)).toEqual([
       { name: 'grpo.steps', value: '40', preset: '200' },
+    ]);
+  });
+
+  it('lists weights of rewards with the value of the preset, unless they are equal', async () => {
+    const rewards = { lambdaD: 0.5, lambdaS: 0.35 };
+    const { config, preset } = await resolveTrainConfig({ method: 'parallelsearch', rewards });
+    expect(configDifferences(config, preset)).toEqual([
+      { name: 'rewards.lambdaD', value: '0.5', preset: '0.15' },
     ]);
   });
 

@@ -205,6 +205,8 @@ export function answerFigures(
   const tidy = summariseResults(results, {
     measures: completeMeasures(results),
     filter: ({ benchmark, subset }) => benchmark === 'all' && subset === 'all',
+    // Finer strata would hold one question each if there are few, and so no spread.
+    stratum: ({ benchmark }) => benchmark,
     pairs: answered.slice(1).map(({ name }) => [name, answered[0].name] as const),
     resamples: RESAMPLES,
   });

@@ -117,6 +117,20 @@ describe('answerFigures', () => {
     expect(difference.high).toBeLessThan(0.8);
   });
 
+  it('gives few questions of different kinds an interval', async () => {
+    const answers = (right: number): object[] =>
+      range(4).map((i) =>
+        result({ questionId: `q-${i}`, hops: i + 1, coverage: NaN, em: i < right ? 1 : 0 }),
+      );
+    writeLines('few-a.jsonl', answers(0));
+    writeLines('few-b.jsonl', answers(2));
+    const { contrasts } = answerFigures(
+      await readAll(inRoot('few-a.jsonl'), inRoot('few-b.jsonl')),
+    )!;
+    const [difference] = matching(contrasts, { metric: 'em' });
+    expect(difference).toMatchObject({ value: 0.5, low: 0, high: 1 });
+  });
+
   it('keeps questions with the same id in two benchmarks apart', async () => {
     // FlashRAG numbers every benchmark from test_0.
     const sources = cross(['a', 'b'], ['nq', 'triviaqa'], (run, benchmark) => {
