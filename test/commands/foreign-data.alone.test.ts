@@ -132,7 +132,7 @@ describe('without a model, other data use a trained language model', () => {
     await expect(names({ model: 'smollm2-parallel' })).rejects.toThrow(
       /Expected one of smollm2-parallelsearch, smollm2-search-r1, base-1, .*but got smollm2-parallel\.$/,
     );
-    for (const model of ['smollm2-135m-instruct', 'models/smollm2-135m-instruct'])
+    for (const model of ['smollm2-135m-instruct', 'absent/smollm2-135m-instruct'])
       await expect(names({ model })).rejects.toThrow(
         /Use `npx parallelsearch model smollm2-135m-instruct`/,
       );
