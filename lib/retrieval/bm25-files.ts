@@ -31,16 +31,14 @@ import { configHash, sha256 } from '../io/provenance.js';
 import { ANALYZERS } from './analyzers.js';
 import {
   Bm25Indexer,
-  createBm25Search,
   hashWord,
   largestGain,
-  retrieverFrom,
-  type Bm25Search,
   type Postings,
   type Shard,
   type Vocabulary,
   type Weights,
-} from './bm25.js';
+} from './bm25-index.js';
+import { createBm25Search, retrieverFrom, type Bm25Search } from './bm25.js';
 import { readManifest, requireSame } from './dense.js';
 import type { Retriever } from './retriever.js';
 import { countBatches } from './word-counters.js';

@@ -2,7 +2,7 @@
 import pLimit from 'p-limit';
 import { serve, startWorker, withWorkers } from '../io/processes.js';
 import { ANALYZERS } from './analyzers.js';
-import { Vocabulary, WordCounter, type WordCounts } from './bm25.js';
+import { Vocabulary, WordCounter, type WordCounts } from './bm25-index.js';
 
 interface Settings {
   titleWeight: number;
