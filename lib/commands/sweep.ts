@@ -106,7 +106,11 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
     await writeJson(config, point.config);
     // A finished run is not repeated; it is rejected if data or rewards have changed.
     const trained = await runTrain({ config, out: folder, data, reward, backend, force });
-    if (trained !== 0) return trained;
+    if (trained !== 0) {
+      const [left] = await stepsLeft([trainings[i]]);
+      if (left === 0) log('Stopped. The same command continues with the next training.');
+      return trained;
+    }
     if (split === undefined) continue;
     const answers = join(folder, `answers-${split}${limit ? `-sample-${limit}` : ''}.jsonl`);
     sources.push({ name, path: answers });

@@ -17,7 +17,7 @@ import { createGunzip, gunzipSync } from 'node:zlib';
 import { FORMAT_BYTES, nameFormat } from './formats.js';
 import { parseJson, parsePlainJson } from './json.js';
 import { shortPath } from './paths.js';
-import { systemReason } from './system-errors.js';
+import { namingFile, systemReason } from './system-errors.js';
 
 let numWritten = 0;
 
@@ -63,6 +63,16 @@ export function writeLines<T>(
   return writeTextsSafely(path, lines());
 }
 
+const naming =
+  (path: string) =>
+  (error: unknown): never => {
+    throw namingFile(error, path);
+  };
+
+/** Appends to a file; errors name it. */
+export const appendText = (path: string, text: string): Promise<void> =>
+  fs.appendFile(path, text).catch(naming(path));
+
 /** Copies a file like {@link writeFileSafely}. */
 export const copySafely = (from: string, to: string): Promise<void> =>
   replaceFile(to, {
@@ -86,12 +96,13 @@ async function replaceFile(
   const ownOutput = old && findOwnOutput(old);
   // Opening standard output by name would write at its start, or fail.
   if (ownOutput) return pipeline(Readable.from(texts()), ownOutput, { end: false });
-  if (old && !old.isFile()) return pipeline(Readable.from(texts()), createWriteStream(path));
+  if (old && !old.isFile())
+    return pipeline(Readable.from(texts()), createWriteStream(path)).catch(naming(path));
   if (old) await fs.access(path, constants.W_OK);
   const target = await followLink(path);
   const partial = partialPath(target);
   try {
-    await write(partial);
+    await write(partial).catch(naming(path));
     if (old) {
       await fs.chown(partial, old.uid, old.gid).catch(() => undefined); // needs permission
       await fs.chmod(partial, old.mode);

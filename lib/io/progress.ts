@@ -20,7 +20,7 @@ function formatSeconds(seconds: number): string {
 /** Window of the estimate; items restored on resuming must leave it soon. */
 const ESTIMATE_WINDOW_MS = 120_000;
 
-/** Estimates the time left from the last two minutes, or from a slower last item. */
+/** Estimates the time left from the items of the last two minutes, or the last one. */
 function createEstimate(total: number, first: number): (done: number) => string {
   const seen = [{ time: performance.now(), done: first }];
   return (done) => {
@@ -28,9 +28,12 @@ function createEstimate(total: number, first: number): (done: number) => string 
     if (done !== seen[seen.length - 1].done) seen.push({ time: now, done });
     while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS && seen[1].done !== done)
       seen.shift();
+    const last = seen[seen.length - 1];
     // Negative after a rollback to a checkpoint.
-    const pace = Math.max(0, done - seen[0].done) / ((now - seen[0].time) / 1000);
-    return formatSeconds((total - done) / pace);
+    const pace = Math.max(0, last.done - seen[0].done) / (last.time - seen[0].time);
+    // A slow item takes no time from those after it.
+    const left = Math.max((total - done) / pace - (now - last.time), (total - done - 1) / pace);
+    return formatSeconds(left / 1000);
   };
 }
 

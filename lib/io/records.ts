@@ -3,7 +3,7 @@
  * it depends on. A record is valid only while the hash is the same.
  */
 import { createReadStream, existsSync, readdirSync } from 'node:fs';
-import { appendFile, readFile, rm, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   brotliCompressSync,
@@ -13,7 +13,7 @@ import {
   gzipSync,
 } from 'node:zlib';
 import { z } from 'zod';
-import { jsonLine, readLines, writeFileSafely, writeLines } from './files.js';
+import { appendText, jsonLine, readLines, writeFileSafely, writeLines } from './files.js';
 import { tryParseJson } from './json.js';
 import { shortPath } from './paths.js';
 import type { Provenance } from './provenance.js';
@@ -243,7 +243,7 @@ export async function openJournal<T>(
     items,
     append: async (item) => {
       kept.push(item);
-      if (existsSync(file)) return appendFile(file, line(item));
+      if (existsSync(file)) return appendText(file, line(item));
       log(`${shortPath(file)} was removed while in use. Writing its ${kept.length} results again.`);
       await writeLines(file, kept, line);
     },

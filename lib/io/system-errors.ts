@@ -23,6 +23,13 @@ function parse(error: unknown): { reason: string; action: string; path: string }
   };
 }
 
+/** A system error without a path, such as a full disk's, with the path of its file. */
+export function namingFile(error: unknown, path: string): unknown {
+  const system = parse(error);
+  if (system?.path === '') (error as Error).message += ` '${path}'`;
+  return error;
+}
+
 /** `no such file or directory (ENOENT)`; undefined for other errors. */
 export const systemReason = (error: unknown): string | undefined => parse(error)?.reason;
 

@@ -212,16 +212,36 @@ export function createTokenizer(
     ({ content: [first, ...rest] }) => `(?<=${escaped(first)})(?=${escaped(rest.join(''))})`,
   );
   const breaks = new RegExp(['(?!)', ...insideNames].join('|'));
-  // Normalisation can still produce special tokens. The unknown token is harmless.
+  // Normalisation can still produce special tokens, such as `<eos>` from full-width
+  // letters. The unknown token is harmless.
   const specialIds = new Set(special.map((token) => token.id));
   const controls = new Set([...specialIds].filter((id) => id !== tokenizer.model.unk_token_id));
   const encodePart = (text: string): number[] =>
     text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids;
-  const encode = (text: string): number[] =>
-    text
-      .split(breaks)
-      .flatMap(encodePart)
-      .filter((id) => !controls.has(id));
+  const hasControls = (text: string): boolean => encodePart(text).some((id) => controls.has(id));
+  const encodeWithoutControls = (text: string): number[] => {
+    if (!hasControls(text)) return encodePart(text);
+    const characters = [...text];
+    const ids: number[][] = [];
+    for (let from = 0; from < characters.length; ) {
+      const part = (length: number): string => characters.slice(from, from + length).join('');
+      // The longest part that does not yet complete a special token. Lengths are doubled
+      // first, so that a text with many such tokens takes no longer per character.
+      let [length, tooLong] = [0, 16];
+      while (from + length < characters.length && !hasControls(part(tooLong)))
+        [length, tooLong] = [tooLong, 2 * tooLong];
+      while (tooLong - length > 1) {
+        const middle = (length + tooLong) >> 1;
+        if (hasControls(part(middle))) tooLong = middle;
+        else length = middle;
+      }
+      ids.push(encodePart(part(length)));
+      // A character that is a special token by itself has no other spelling.
+      from += Math.max(length, 1);
+    }
+    return ids.flat();
+  };
+  const encode = (text: string): number[] => text.split(breaks).flatMap(encodeWithoutControls);
   const around = (): FileTokenizer['around'] => {
     const inner = tokenizer.encode('a', { add_special_tokens: false }).ids;
     const all = tokenizer.encode('a', { add_special_tokens: true }).ids;
@@ -249,7 +269,7 @@ export function createTokenizer(
       );
     // Without special tokens in it, the message is encoded together with its
     // surroundings, as in transformers.
-    const isPlain = !breaks.test(content) && !encodePart(content).some((id) => controls.has(id));
+    const isPlain = !breaks.test(content) && !hasControls(content);
     const tokenIds = isPlain
       ? encodePart(text)
       : [

@@ -3,9 +3,9 @@
  * guards. Turns a model into an adapter.
  */
 import { existsSync } from 'node:fs';
-import { appendFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import {
+  appendText,
   partialPath,
   readJsonIfExists,
   removePartial,
@@ -337,12 +337,12 @@ async function recordedStep(
   const finite = Object.fromEntries(
     Object.entries(metrics).filter(([, value]) => Number.isFinite(value)),
   );
-  await appendFile(join(folder, METRICS_FILE), `${JSON.stringify({ step, ...finite, alarms })}\n`);
+  await appendText(join(folder, METRICS_FILE), `${JSON.stringify({ step, ...finite, alarms })}\n`);
   history.push(finite);
   const lines = trajectories.map((trajectory) =>
     formatTrajectory({ step, method: config.method, ...trajectory }),
   );
-  await appendFile(join(folder, TRAJECTORIES_FILE), lines.join(''));
+  await appendText(join(folder, TRAJECTORIES_FILE), lines.join(''));
   onStep?.(step, metrics, alarms);
   return { alarm: mostSevere(raised), reward: metrics.reward };
 }

@@ -1,6 +1,7 @@
 /** A grid of trainings as a user runs it: all combinations, one page, and resuming. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { expandGrid } from '../../lib/commands/sweep.js';
@@ -78,12 +79,16 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
     join(out, `rewards.lambdaD=${lambda}`, 'metrics.jsonl');
 
   it('loses nothing when stopped, and ends with a page about all trainings', async () => {
-    const child = startCommand(args);
-    while (!existsSync(metrics(0.1))) await sleep(10);
-    child.kill('SIGINT');
-    const code = await new Promise((resolve) => void child.on('close', resolve));
-    expect(code).toBe(130);
-    expect(existsSync(join(out, 'compare.html'))).toBe(false);
+    for (const numSteps of [1, STEPS]) {
+      const child = startCommand(args);
+      const stderr = text(child.stderr);
+      while (!existsSync(metrics(0.1)) || linesOf(metrics(0.1)).length < numSteps) await sleep(10);
+      child.kill('SIGINT');
+      const code = await new Promise((resolve) => void child.on('close', resolve));
+      expect(code).toBe(130);
+      expect(await stderr).toContain('Stopped. The same command');
+      expect(existsSync(join(out, 'compare.html'))).toBe(false);
+    }
 
     const { code: ended, stderr } = await runCommand(args);
     expect(ended, stderr).toBe(0);

@@ -35,7 +35,7 @@ describe('startProgress without a terminal', () => {
       'Test: 0/3, ? left\n',
       'Test: 0/3, ? left\n',
       'Test: 1/3, 7 min 0 s left\n',
-      'Test: 1/3, 9 min 0 s left\n',
+      'Test: 1/3, 6 min 0 s left\n',
       'Test: 2/3, 2 min 25 s left\n',
     ]);
   });

@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { partialPath } from '../../lib/io/files.js';
-import { errorText, systemReason } from '../../lib/io/system-errors.js';
+import { appendText, partialPath, writeFileSafely } from '../../lib/io/files.js';
+import { errorText, namingFile, systemReason } from '../../lib/io/system-errors.js';
 import { temporaryFolder } from '../folder.js';
 
 const folder = temporaryFolder();
@@ -41,6 +41,18 @@ it('explains errors without a path', async () => {
   const full = await failure(writeFile('/dev/full', 'x'));
   if (process.platform === 'linux')
     expect(errorText(full)).toBe('Could not write: no space left on device (ENOSPC).');
+});
+
+it('names the file of an error without a path', async () => {
+  if (process.platform !== 'linux') return;
+  for (const write of [writeFileSafely, appendText])
+    expect(errorText(await failure(write('/dev/full', 'x')))).toBe(
+      'Could not write /dev/full: no space left on device (ENOSPC).',
+    );
+  const named = await failure(readFile(path.join(folder, 'absent')));
+  expect(errorText(namingFile(named, 'b'))).toContain('absent');
+  const other = new Error('Expected a, but got b.');
+  expect(namingFile(other, 'b')).toBe(other);
 });
 
 it('leaves other messages as they are', () => {

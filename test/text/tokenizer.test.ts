@@ -116,6 +116,25 @@ describe.each(KINDS)('names of special tokens in a text, with %s,', (_, json) =>
   });
 });
 
+it('keeps names of special tokens that normalisation produces', () => {
+  const tokenizer = createTokenizer(new Map(KINDS).get('one that normalises')!);
+  const part = fc.constantFrom(
+    '＜eos＞',
+    '＜|im_end|＞',
+    '<eos>',
+    '＜',
+    'eos',
+    ' a reed, '.repeat(9),
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 20 }), (parts) => {
+      const text = parts.join('');
+      expect(tokenizer.decode(tokenizer.encode(text))).toBe(text.normalize('NFKC'));
+    }),
+  );
+  expect(tokenizer.encode('＜eos＞'.repeat(5000)).length).toBeGreaterThan(5000);
+});
+
 describe('createTokenizer', () => {
   const [eos, pad] = ['<eos>', '<pad>'].map((token) => TOKENIZER.tokenId(token)!);
   /** Puts `<eos>` before a text, and `<pad>` after it. */
@@ -176,7 +195,7 @@ describe('createTokenizer', () => {
     expect(chat('a')).toEqual(['Q:a', '<eos>']);
     expect(chat('z')).toEqual(['<unk>', '<eos>']);
     expect(chat('a <eos>')).toEqual(['Q:', 'a', '<', 'eos>', '<eos>']);
-    expect(chat('a ＜eos＞')).toEqual(['Q:', 'a', '<eos>']);
+    expect(chat('a ＜eos＞')).toEqual(['Q:', 'a', '<unk>', '<unk>', '<eos>']);
   });
 
   it('rejects a chat template without the message', () => {

@@ -5,12 +5,13 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { appendFile, mkdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { sum } from 'd3-array';
 import type { Question } from '../../data/question.js';
 import { labelTrajectory, type Behaviour } from '../../evaluation/behaviour.js';
 import type { Measurement } from '../../evaluation/result.js';
+import { appendText } from '../../io/files.js';
 import { configHash, contentHash } from '../../io/provenance.js';
 import { TRAIN_CONFIG_FILE, type PolicyFolders } from '../../policy/folders/folder-settings.js';
 import { loadLocalPolicy, makeWarmedUp } from '../../policy/folders/model-folder.js';
@@ -130,7 +131,7 @@ export async function answerBatches<Run extends RealRun>(
   const onBatch = (trajectories: readonly Trajectory[]): Promise<void> => {
     if (onTrajectory) trajectories.forEach(onTrajectory);
     const lines = trajectories.map((one) => formatTrajectory({ ...run, ...one }));
-    return appendFile(file, lines.join(''));
+    return appendText(file, lines.join(''));
   };
   const options = { ...asking, retriever, batchSize, onBatch };
   const measurements = await answerInBatches(options, context);
