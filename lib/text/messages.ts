@@ -82,6 +82,26 @@ export function readToolCall({ function: { name, arguments: json } }: ToolCall):
   return argumentsSchema.safeParse(tryParseJson(json)).data ?? null;
 }
 
+/** A tool call that the server left in the text, as without a parser for it. */
+const TEXT_CALL =
+  /^\s*(?:<tool_call>|<\|tool_call|<\|python_tag\|>|<function=|\[TOOL_CALLS\]|<｜tool▁call|\[?\s*\{[^{}]*"name"\s*:\s*"search")/;
+
+/** Chat templates may open the thought in the prompt, as DeepSeek-R1's does. */
+const openThought = (text: string): string =>
+  /^(?:(?!<think>)[^])*?<\/think>/.test(text) ? `<think>${text.trimStart()}` : text;
+
+/** A thought, which may lack its end, and the text after it. */
+const THOUGHT = /^\s*(?:<think>(.*?)(?:<\/think>|$))?(.*)$/s;
+
+/** Splits an answer without the paper's tags. */
+function splitThought(content: string): { thought: string; text: string } {
+  const [, thought = '', text] = THOUGHT.exec(openThought(content))!;
+  return { thought, text };
+}
+
+/** Whether a message without tool calls is one. */
+export const isTextCall = (content: string): boolean => TEXT_CALL.test(splitThought(content).text);
+
 /** Formats reasoning as a block, with the tags inside escaped. */
 const formatThought = (thought: string): string =>
   formatBlock('think', thought.replace(/<\/?think>/g, '').replace(/<(\/?[a-z]+)>/g, '($1)'));
@@ -89,7 +109,8 @@ const formatThought = (thought: string): string =>
 /**
  * Converts a tool-calling model's message to tags: its reasoning, then either the
  * distinct queries of all its calls (only the first without `splitQueries`) or, without
- * calls, the answer. Invalid calls are kept as text, which makes the action invalid.
+ * calls, the answer. Invalid calls, and calls that the server left in the text, are kept as
+ * text, which makes the action invalid.
  */
 export function formatToolMessage(
   message: AssistantMessage,
@@ -106,9 +127,10 @@ export function formatToolMessage(
   }
   const action = nextAction(content);
   if (action.kind === 'invalid') {
-    const [, thought = '', answer] = /^\s*(?:<think>(.*?)<\/think>)?(.*)$/s.exec(content)!;
+    const { thought, text: answer } = splitThought(content);
     const text = answer.replace(/<(\/?[a-z]+)>/g, '($1)').trim();
     if (text === '') return formatThought(reasoning + thought);
+    if (isTextCall(content)) return `${formatThought(reasoning + thought)}\n${text}`;
     return `${formatThought(reasoning + thought)}\n${formatBlock('answer', text)}`;
   }
   const start = content.lastIndexOf(`<${action.kind}>`, action.end);
@@ -124,7 +146,7 @@ export function formatTagMessage({
   content,
   reasoning_content: reasoning,
 }: AssistantMessage): string {
-  const text = content ?? '';
+  const text = openThought(content ?? '');
   const action = text.slice(0, nextAction(text).end);
   return reasoning ? `${formatThought(reasoning)}\n${action.trimStart()}` : action;
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import {
   formatTagMessage,
   formatToolMessage,
+  isTextCall,
   readToolCall,
   searchTool,
   type AssistantMessage,
@@ -70,6 +71,8 @@ describe('formatToolMessage', () => {
     const answer = '<think> I know. </think>\n<answer> Rome </answer>';
     expect(print({ ...say('Rome'), reasoning_content: 'I know.' })).toBe(answer);
     expect(print(say('<think>I know.</think>Rome'))).toBe(answer);
+    // The chat template has written <think> into the prompt.
+    expect(print(say('I know.\n</think>\n\nRome'))).toBe(answer);
   });
 
   it('escapes tags in thoughts and answers', () => {
@@ -93,6 +96,24 @@ describe('formatToolMessage', () => {
   it('turns invalid calls into invalid actions', () => {
     expect(nextAction(print(call({ text: 'a' }))).kind).toBe('invalid');
     expect(nextAction(print(say(''))).kind).toBe('invalid');
+    expect(nextAction(print(say('<think>I am not'))).kind).toBe('invalid');
+  });
+
+  it.each([
+    '<tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>',
+    'I search.</think><tool_call>{"name": "search"',
+    '{"name": "search", "parameters": {"query": "a"}}',
+    '[{"type": "function", "name": "search", "parameters": {}}]',
+    '[TOOL_CALLS][{"name": "search"}]',
+    '<|python_tag|>search.call(query="a")',
+  ])('a call that the server left in the text is no answer: %s', (content) => {
+    expect(isTextCall(content)).toBe(true);
+    expect(nextAction(print(say(content))).kind).toBe('invalid');
+  });
+
+  it('an answer about calls is one', () => {
+    expect(isTextCall('The tag <tool_call> begins a call')).toBe(false);
+    expect(nextAction(print(say('{"name": "Rome"}'))).kind).toBe('answer');
   });
 
   it('turns any valid message into a valid turn', () => {
@@ -115,6 +136,9 @@ describe('formatTagMessage', () => {
   it('puts reasoning_content first and drops text after the action', () => {
     expect(formatTagMessage(say('<think> a </think><search> b </search><information>'))).toBe(
       '<think> a </think><search> b </search>',
+    );
+    expect(formatTagMessage(say('\na\n</think>\n<search> b </search>'))).toBe(
+      '<think>a\n</think>\n<search> b </search>',
     );
     expect(formatTagMessage({ ...say(' <answer> b </answer>'), reasoning_content: 'a' })).toBe(
       '<think> a </think>\n<answer> b </answer>',

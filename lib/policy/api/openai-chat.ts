@@ -9,7 +9,8 @@ import {
   requestJson,
   splitCredentials,
 } from '../../io/http.js';
-import { searchTool, type AssistantMessage, type Message } from '../../text/messages.js';
+import { memoisedByNames } from '../../memoise.js';
+import { isTextCall, searchTool, type AssistantMessage, type Message } from '../../text/messages.js';
 import type { PromptForm } from '../../text/prompts.js';
 import { nextAction } from '../../text/tags.js';
 import {
@@ -24,6 +25,7 @@ import {
   closeTag,
   describeAnswer,
   isCutOff,
+  isLimited,
   onlyModel,
   parseModels,
   requestLimits,
@@ -48,7 +50,10 @@ const messageSchema = z.object({
       z.object({
         index: z.number().optional(),
         id: text,
-        function: z.object({ name: z.string(), arguments: z.string() }),
+        function: z.object({
+          name: z.string(),
+          arguments: z.union([z.string(), z.looseObject({}).transform((value) => JSON.stringify(value))]),
+        }),
       }),
     )
     .nullish(),
@@ -67,8 +72,9 @@ const deltaSchema = messageSchema.extend({
     .nullish(),
 });
 
+/** Servers that do not count send nothing or zeros. */
 const usageSchema = z
-  .object({ prompt_tokens: z.int().min(0), completion_tokens: z.int().min(0) })
+  .object({ prompt_tokens: z.int().min(1), completion_tokens: z.int().min(0) })
   .transform(({ prompt_tokens: read, completion_tokens: written }) => ({ read, written }))
   .nullish()
   .catch(undefined);
@@ -358,6 +364,12 @@ function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchem
   }
 }
 
+const warnOfTextCalls = memoisedByNames(() =>
+  console.error(
+    'A reply has a tool call in its text, which counts as an invalid action. Give the server the parser of this model’s tool calls (vLLM: --tool-call-parser).',
+  ),
+);
+
 /**
  * Converts an answer of the API to the policy's reply.
  * @throws ReplyError if the server withheld the reply or ended it early, or if its tokens
@@ -371,9 +383,11 @@ function readReply(
   // Servers leave the content of a refusal null or empty.
   const content = message.content || refusal;
   const isHalfAnswer = tools.length > 0 && nextAction(content ?? '').kind === 'invalid';
-  if (finish === 'length' && !calls?.length && (!content?.trim() || isHalfAnswer))
+  if (isHalfAnswer && isTextCall(content ?? '')) warnOfTextCalls();
+  const isCut = isLimited(finish);
+  if (isCut && !calls?.length && (!content?.trim() || isHalfAnswer))
     throw new ReplyError(
-      'Expected a whole answer or tool calls, but the token limit was reached first (finish_reason: length). Allow more, such as --set rollout.maxNewTokens=8000.',
+      `Expected a whole answer or tool calls, but the token limit was reached first (finish_reason: ${finish}). Allow more, such as --set rollout.maxNewTokens=8000.`,
     );
   if (isCutOff(finish))
     throw new ReplyError(
@@ -382,7 +396,7 @@ function readReply(
   const thought = reasoning_content ?? reasoning;
   const read: AssistantMessage = {
     role: 'assistant',
-    content: content === undefined ? null : finish === 'length' ? content : closeTag(content, stop),
+    content: content === undefined ? null : isCut ? content : closeTag(content, stop),
     ...(thought !== undefined && { reasoning_content: thought }),
     ...(calls?.length && {
       tool_calls: calls.map(({ id, function: called }, i) => ({

@@ -17,6 +17,7 @@ import {
   closeTag,
   describeAnswer,
   isCutOff,
+  isLimited,
   onlyModel,
   parseModels,
   requestLimits,
@@ -258,4 +259,4 @@ function refuse(error: unknown): Generation {
 }
 
 const finishReason = ({ finish_reason: reason }: Choice): Generation['finish'] =>
-  reason === 'length' ? 'length' : 'stop';
+  isLimited(reason) ? 'length' : 'stop';

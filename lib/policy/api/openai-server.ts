@@ -67,16 +67,28 @@ export function onlyModel(base: string, served: readonly { id: string }[]): stri
   );
 }
 
-/** Whether an answer ended before the model did, other than by its limit. */
-export const isCutOff = (finishReason: string | null | undefined): boolean =>
-  /^(abort|cancel|content_filter|error|insufficient)/i.test(finishReason ?? '');
+type FinishReason = string | null | undefined;
 
-const errorSchema = z.object({ error: z.object({ message: z.string().min(1) }) });
+/** Whether the token limit ended an answer; Mistral writes `model_length`. */
+export const isLimited = (reason: FinishReason): boolean =>
+  /length|max_?tokens/i.test(reason ?? '');
+
+/** Whether an answer ended before the model did, other than by its limit. */
+export const isCutOff = (reason: FinishReason): boolean =>
+  !isLimited(reason) && !/^($|complete|end|eos|function|stop|tool)/i.test(reason ?? '');
+
+const messageSchema = z.string().min(1);
+const errorSchema = z.union([
+  z.object({ error: z.object({ message: messageSchema }) }).transform(({ error }) => error.message),
+  z.object({ error: messageSchema }).transform(({ error }) => error),
+  z.object({ message: messageSchema }).transform(({ message }) => message),
+  z.object({ detail: messageSchema }).transform(({ detail }) => detail),
+]);
 
 /** What is wrong with an answer: some servers send their errors with status 200. */
 export function describeAnswer(answer: unknown, fault: z.ZodError): string {
-  const { data } = errorSchema.safeParse(answer);
-  return data ? `got an error: ${data.error.message.slice(0, 200)}` : describeFaults(fault);
+  const { data: error } = errorSchema.safeParse(answer);
+  return error ? `got an error: ${error.slice(0, 200)}` : describeFaults(fault);
 }
 
 /** Restores the stop string of an open block, if the API or end token removed it. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ContextFullError, ReplyError, type ReplyOptions } from '../../../lib/policy/chat-policy.js';
 import { openChatPolicy, type OpenAiChatOptions } from '../../../lib/policy/api/openai-chat.js';
 import { openRemotePolicy } from '../../../lib/policy/api/remote.js';
@@ -157,6 +157,7 @@ describe('openChatPolicy', () => {
 
   it.each([
     { prompt_tokens: -5, completion_tokens: 2 },
+    { prompt_tokens: 0, completion_tokens: 0 },
     { prompt_tokens: 5, completion_tokens: 1e300 },
   ])('omits impossible usage: %j', async (usage) => {
     await start(() => Response.json({ choices: [{ message: say('Rome') }], usage }));
@@ -171,6 +172,9 @@ describe('openChatPolicy', () => {
     ['other JSON in place of a stream', Response.json({ time: 12 }), /got: .*12/],
     ['half an answer', stream(text, choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['no text within the token limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
+    ['half an answer of Mistral', stream(text, choose({ finish_reason: 'model_length' })), /model_/],
+    ['half an answer of Gemini', stream(text, choose({ finish_reason: 'MAX_TOKENS' })), /MAX_T/],
+    ['a reply that ended for another reason', stream(text, choose({ finish_reason: 'SAFETY' })), /SAF/],
     ['a withheld reply', stream(choose({ finish_reason: 'content_filter' })), /withheld/],
     [
       'a reply withheld in mid-stream',
@@ -183,6 +187,28 @@ describe('openChatPolicy', () => {
     const error: unknown = await reply.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ReplyError);
     expect((error as Error).message).toMatch(reason);
+  });
+
+  it.each([{ error: 'busy' }, { object: 'error', message: 'busy' }, { detail: 'busy' }])(
+    'names an error with status 200: %j',
+    async (body) => {
+      await start(() => Response.json(body));
+      await expect((await open()).reply(QUESTION, OPTIONS)).rejects.toThrow(/error: busy/);
+    },
+  );
+
+  it('warns once of tool calls in the text, and reads arguments that are an object', async () => {
+    const warnings = vi.spyOn(console, 'error').mockReturnValue();
+    await start(() => say('<tool_call>\n{"name": "search", "arguments": {}}\n</tool_call>'));
+    const policy = await open();
+    for (let i = 0; i < 2; i++) await policy.reply(QUESTION, OPTIONS);
+    expect(warnings.mock.calls).toEqual([[expect.stringContaining('--tool-call-parser')]]);
+    warnings.mockRestore();
+    const called = { name: 'search', arguments: { query: 'a' } };
+    const message = { content: null, tool_calls: [{ id: '1', function: called }] };
+    await start(() => Response.json({ choices: [{ message }] }));
+    const [{ function: read }] = (await (await open()).reply(QUESTION, OPTIONS)).message.tool_calls!;
+    expect(read).toEqual({ name: 'search', arguments: '{"query":"a"}' });
   });
 
   it('accepts a whole message in place of a stream', async () => {
