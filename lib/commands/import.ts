@@ -70,10 +70,11 @@ async function runImport(
     const onStep = (): void => progress.update(++done);
     const options = { folder: out, questions, method, trainer: name, onStep };
     const imported = await importRollouts(read(recorded), options).finally(() => progress.stop());
-    const { numSteps, numRollouts, numDifferent, numAmbiguous } = imported;
+    const { numSteps, numRollouts, numDifferent, numAmbiguous, numUnscored } = imported;
     log(
       `${numRollouts} rollouts of ${numSteps} steps: npx parallelsearch view ${path.join(out, TRAJECTORIES_FILE)}`,
     );
+    if (numUnscored > 0) log(`Left out ${numUnscored} rollouts without a reward.`);
     if (numDifferent > 0)
       log(
         `${numDifferent} of them keep a reward that differs from ${method}'s here: the weights differed, or the text does not show which parts the policy wrote.`,

@@ -50,13 +50,17 @@ export interface RecordedRollout {
   question?: string;
   segments: RecordedSegment[];
   truth: z.infer<typeof truthSchema>;
-  /** The reward in training. */
-  score: number;
+  /** The reward in training; null if it was not scored. */
+  score: number | null;
   /** Absent if not recorded; it is then computed within the group. */
   advantage?: number;
   /** Why the recording does not show which parts the policy wrote. */
   ambiguous?: string | null;
 }
+
+type ScoredRollout = RecordedRollout & { score: number };
+
+const isScored = (rollout: RecordedRollout): rollout is ScoredRollout => rollout.score !== null;
 
 export interface RecordedStep {
   step: number;
@@ -110,7 +114,7 @@ function createPromptFinder(
 }
 
 function toTrajectory(
-  rollout: RecordedRollout,
+  rollout: ScoredRollout,
   { rewards, find }: { rewards: readonly Reward[]; find: ReturnType<typeof createPromptFinder> },
 ): { trajectory: With<'rewards' | 'advantage'>; isSame: boolean } {
   const { prompt, promptIds = [], segments, truth, score, advantage = 0, ambiguous } = rollout;
@@ -149,10 +153,10 @@ function toTrajectory(
 }
 
 /** The rollouts of a step by group; computes advantages that were not recorded. */
-function withGroupAdvantages(rollouts: readonly RecordedRollout[]) {
+function withGroupAdvantages(rollouts: readonly ScoredRollout[]) {
   const groups = [...group(rollouts, ({ prompt }) => prompt).values()];
   const sizes = new Set(groups.map(({ length }) => length));
-  const advantaged = groups.flatMap((members): RecordedRollout[] => {
+  const advantaged = groups.flatMap((members): ScoredRollout[] => {
     if (members.length < 2) return members;
     const scores = members.map(({ score }) => score);
     const advantages = groupAdvantages(scores, members.length);
@@ -164,16 +168,25 @@ function withGroupAdvantages(rollouts: readonly RecordedRollout[]) {
 /**
  * Writes a run's folder like `train`, for `compare` and `view`. `numDifferent`: rollouts
  * with another reward here (other weights, or an ambiguous text); `numAmbiguous`:
- * rollouts that do not show which parts the policy wrote.
+ * rollouts that do not show which parts the policy wrote; `numUnscored`: rollouts without
+ * a reward, which are left out.
  */
 export async function importRollouts(steps: AsyncIterable<RecordedStep>, options: ImportOptions) {
   const { folder, questions, method, trainer, onStep } = options;
   const rewards = presetRewards(rewardPreset(method));
   const find = createPromptFinder(questions);
-  const imported = { numSteps: 0, numRollouts: 0, numDifferent: 0, numAmbiguous: 0 };
+  const imported = {
+    numSteps: 0,
+    numRollouts: 0,
+    numDifferent: 0,
+    numAmbiguous: 0,
+    numUnscored: 0,
+  };
   const metrics: object[] = [];
   async function* lines(): AsyncGenerator<object> {
-    for await (const { step, rollouts } of steps) {
+    for await (const { step, rollouts: recorded } of steps) {
+      const rollouts = recorded.filter(isScored);
+      imported.numUnscored += recorded.length - rollouts.length;
       // A killed training may leave an empty file.
       if (rollouts.length === 0) continue;
       const grouped = withGroupAdvantages(rollouts);

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { questionTypeSchema } from '../data/question.js';
 import { readJsonLines } from '../io/files.js';
 import { presetRewards } from '../rewards/presets.js';
-import { messagesSchema, splitConversation } from '../rollout/recorded-chat.js';
+import { contentSchema, messagesSchema, splitConversation } from '../rollout/recorded-chat.js';
 import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
 import { tokenAdvantages } from '../training/advantages.js';
 import { METHODS, rewardPreset } from '../training/methods.js';
@@ -101,7 +101,7 @@ export function toEpisode(trajectory: Trajectory, id: string): object {
 
 const nodeSchema = z.object({
   parent: z.int().min(0).nullish(),
-  message: z.looseObject({ role: z.string() }),
+  message: z.looseObject({ role: z.string(), content: contentSchema.nullish() }),
   sampled: z.boolean().default(false),
   token_ids: z.array(z.int().min(0)).default([]),
   mask: z.array(z.boolean()).default([]),
@@ -149,7 +149,7 @@ function mainPath(nodes: readonly Node[]): Node[] {
 /** A message's segment; template tokens before a generation belong to the environment. */
 function toSegments(node: Node): RecordedSegment[] {
   const { message, sampled, token_ids, mask, logprobs } = node;
-  const text = typeof message.content === 'string' ? message.content : '';
+  const text = message.content ?? '';
   if (!sampled) {
     const isResult = message.role === 'tool' || text.includes('<information>');
     return [{ kind: isResult ? 'information' : 'notice', text, tokenIds: token_ids }];
@@ -183,19 +183,20 @@ function toRollout({ nodes, task, rewards }: z.infer<typeof traceSchema>): Recor
   const main = mainPath(nodes);
   const first = main.findIndex(({ sampled }) => sampled);
   if (first < 0) throw new Error('Expected a message that the policy wrote, but there is none.');
-  const hasCalls = main.some(({ message }) => message.tool_calls);
+  // Tool calls and reasoning become tags, which have other tokens.
+  const isConverted = main.some(({ message }) => message.tool_calls || message.reasoning_content);
   const opening = main.slice(0, first);
   const written = main.slice(first).flatMap(toSegments);
-  // Tool calls become searches in tags, which have other tokens.
-  const segments: RecordedSegment[] = hasCalls
+  const segments: RecordedSegment[] = isConverted
     ? splitConversation(messagesSchema.parse(main.map(toOpenAiMessage))).segments.filter(
         ({ kind }) => kind !== 'prompt',
       )
     : written;
+  const scored = Object.values(rewards).filter((reward) => reward !== null);
   const advantage = main.flatMap(({ advantages }) => advantages ?? []).at(0);
   return {
-    prompt: opening.map(({ message }) => message.content as string).join('\n'),
-    ...(!hasCalls && { promptIds: opening.flatMap(({ token_ids }) => token_ids) }),
+    prompt: opening.map(({ message }) => message.content ?? '').join('\n'),
+    ...(!isConverted && { promptIds: opening.flatMap(({ token_ids }) => token_ids) }),
     question: data.question ?? undefined,
     segments,
     truth: {
@@ -203,7 +204,7 @@ function toRollout({ nodes, task, rewards }: z.infer<typeof traceSchema>): Recor
       shape: data.question_type,
       id: data.id,
     },
-    score: sum(Object.values(rewards), (reward) => reward && reward.score * reward.weight),
+    score: scored.length > 0 ? sum(scored, ({ score, weight }) => score * weight) : null,
     ...(advantage !== undefined && { advantage }),
   };
 }

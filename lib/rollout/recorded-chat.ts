@@ -14,7 +14,7 @@ import type { TextSegment } from '../text/response.js';
 import { nextAction, oneLine } from '../text/tags.js';
 
 /** Plain text or content parts; only text parts are kept. */
-const contentSchema = z
+export const contentSchema = z
   .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
   .transform((content) =>
     typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('\n'),
@@ -35,6 +35,8 @@ const messageSchema = z.discriminatedUnion('role', [
     role: z.literal('assistant'),
     content: contentSchema.nullish(),
     reasoning_content: z.string().nullish(),
+    /** OpenRouter's name, and vLLM's. */
+    reasoning: z.string().nullish(),
     tool_calls: z.array(callSchema).nullish(),
   }),
   z.object({
@@ -121,7 +123,7 @@ export function splitConversation(messages: readonly RecordedMessage[]): {
 }
 
 function formatReply(
-  { content, reasoning_content }: AssistantReply,
+  { content, reasoning, reasoning_content = reasoning }: AssistantReply,
   { calls, hasTags }: { calls: readonly ToolCall[]; hasTags: boolean },
 ): string {
   const text = content ?? '';

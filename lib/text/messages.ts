@@ -109,8 +109,8 @@ const formatThought = (thought: string): string =>
 /**
  * Converts a tool-calling model's message to tags: its reasoning, then either the
  * distinct queries of all its calls (only the first without `splitQueries`) or, without
- * calls, the answer. Invalid calls, and calls that the server left in the text, are kept as
- * text, which makes the action invalid.
+ * calls, the answer. Invalid calls, and calls that the server left in the text, are kept
+ * as text, which makes the action invalid.
  */
 export function formatToolMessage(
   message: AssistantMessage,

@@ -51,7 +51,13 @@ describe('rollouts of verl', () => {
       ...options,
       onStep: (step) => steps.push(step),
     });
-    expect(imported).toEqual({ numSteps: 2, numRollouts: 4, numDifferent: 0, numAmbiguous: 0 });
+    expect(imported).toEqual({
+      numSteps: 2,
+      numRollouts: 4,
+      numDifferent: 0,
+      numAmbiguous: 0,
+      numUnscored: 0,
+    });
     expect(steps).toEqual([9, 10]);
     const lines = linesOf<{ advantage: number; questionId: string }>(
       join(options.folder, 'trajectories.jsonl'),
@@ -170,7 +176,13 @@ describe('rollouts of TRL', () => {
     });
     expect(await read.next()).toMatchObject({ done: true });
     const imported = await importRollouts(readTrlRollouts(recorded), options);
-    expect(imported).toEqual({ numSteps: 1, numRollouts: 1, numDifferent: 1, numAmbiguous: 0 });
+    expect(imported).toEqual({
+      numSteps: 1,
+      numRollouts: 1,
+      numDifferent: 1,
+      numAmbiguous: 0,
+      numUnscored: 0,
+    });
   });
 
   it('are rejected if written by another script, with the file', async () => {

@@ -146,7 +146,7 @@ describe.skipIf(!trlPython)(
     it('computes the same advantages, except for an epsilon of 1e-4', () => {
       for (const { rollouts } of steps)
         for (const group of splitIntoGroups(rollouts, GROUP_SIZE)) {
-          const scores = group.map(({ score }) => score);
+          const scores = group.map(({ score }) => score!);
           const ours = groupAdvantages(scores, GROUP_SIZE);
           const mean = scores.reduce((sum, score) => sum + score, 0) / GROUP_SIZE;
           const deviation = Math.sqrt(

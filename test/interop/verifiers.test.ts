@@ -92,7 +92,13 @@ describe('episodes', () => {
     const options = { ...run, folder, questions: QUESTIONS };
     const imported = await importRollouts(readVerifiersRollouts(root), options);
     const numRollouts = trajectories.length;
-    expect(imported).toEqual({ numSteps: 1, numRollouts, numDifferent: 0, numAmbiguous: 0 });
+    expect(imported).toEqual({
+      numSteps: 1,
+      numRollouts,
+      numDifferent: 0,
+      numAmbiguous: 0,
+      numUnscored: 0,
+    });
     /** Fields in both, in the order of the texts. */
     const shared = (all: unknown[]): object[] => {
       const kept = all.map(parseTokens).map((one) => {
@@ -106,6 +112,40 @@ describe('episodes', () => {
     expect(back[0].step).toBe(3);
     const [metrics] = linesOf<Record<string, number>>(path.join(folder, 'metrics.jsonl'));
     expect(metrics['completions/mean_length']).toBeGreaterThan(1);
+  });
+
+  it('keep reasoning and parts of messages; those without a reward are left out', async () => {
+    const folder = path.join(root, 'parts');
+    const text = (value: string) => [{ type: 'text', text: value }];
+    const nodes = [
+      { message: { role: 'user', content: text('Question: Who?') } },
+      { message: { role: 'assistant', content: '<search> a </search>' }, sampled: true },
+      { message: { role: 'user', content: text('<information>Bo</information>') } },
+      { message: { role: 'assistant', content: '<answer> Bo </answer>' }, sampled: true },
+    ].map((node, i) => ({ ...node, ...(i > 0 && { parent: i - 1 }) }));
+    const thoughtful = structuredClone(nodes) as { message: object }[];
+    Object.assign(thoughtful[3].message, { reasoning_content: 'Hm.' });
+    const task = { type: 'T', data: { idx: 0, prompt: 'Who?', answer: 'Bo' } };
+    const one = { exact: { score: 1, weight: 1 } };
+    const traces = [
+      { task, nodes, rewards: one },
+      { task, nodes: thoughtful, rewards: one },
+      { task, nodes, rewards: {} },
+      { task, nodes, rewards: { exact: null } },
+    ];
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, 'traces.jsonl'), `${JSON.stringify({ traces })}\n`);
+    const [{ rollouts }] = await stepsIn(folder);
+    expect(rollouts.map(({ score }) => score)).toEqual([1, 1, null, null]);
+    const texts = rollouts.map(({ segments }) => segments.map((segment) => segment.text).join(''));
+    const searched = '<search> a </search><information>Bo</information>';
+    expect(rollouts[0].prompt).toBe('Question: Who?');
+    expect(texts[0]).toBe(`${searched}<answer> Bo </answer>`);
+    expect(texts[1]).toBe(`${searched}<think> Hm. </think>\n<answer> Bo </answer>`);
+    const options = { method: 'parallelsearch', trainer: 'verifiers', questions: [] };
+    const run = { ...options, folder: path.join(root, 'scored') };
+    const imported = await importRollouts(readVerifiersRollouts(folder), run);
+    expect(imported).toMatchObject({ numRollouts: 2, numUnscored: 2 });
   });
 
   it('of other environments are imported, too: tool calls as searches, other weights', async () => {
