@@ -35,8 +35,10 @@ async function* readSource(
   if (!existsSync(source))
     throw new Error(`Expected ${source}, but there is none. Check the path.`);
   if (statSync(source).isDirectory()) yield* readFolder(source, passages);
-  else if (source.endsWith('.parquet')) yield* await readRows(source);
-  else yield* readBenchmark(source, passages);
+  else if (source.endsWith('.parquet')) {
+    for (const question of await readRows(source))
+      yield question.goldenAnswers.length > 0 ? question : null;
+  } else yield* readBenchmark(source, passages);
 }
 
 async function readAll(
@@ -148,6 +150,14 @@ async function runConvert(sources: readonly string[], settings: ConvertSettings)
   );
   if (numSkipped > 0)
     log(`Skipped ${numSkipped} rows without an answer, or without one in their paragraphs.`);
+  if (passages.numIncomplete > 0)
+    log(
+      `${passages.numIncomplete} questions lack paragraphs of their supporting facts, as in HotpotQA’s fullwiki files: their evidence is incomplete.`,
+    );
+  const format = DATA_FORMATS.find(({ name }) => name === settings.to);
+  const numCut = questions.filter(({ goldenAnswers }) => goldenAnswers.length > 1).length;
+  if (format?.hasOneAnswer && numCut > 0)
+    log(`Kept only the first right answer of ${numCut} questions: ${format.name} has one.`);
 }
 
 export const convertCommand = (): Command =>

@@ -67,6 +67,8 @@ export async function runScore(
   );
   const score = (value: unknown): Score => {
     const parsed = parseTrajectory(value);
+    if (parsed.goldenAnswers.length === 0)
+      throw new Error('golden_answers: Expected at least one right answer, but got none.');
     const trajectory = { ...parsed, maxSearchTurns: parsed.maxSearchTurns ?? settings.maxTurns };
     const { questionId: id, question: text, metadata } = trajectory;
     const question = find({ id, question: text, benchmark: metadata?.benchmark });

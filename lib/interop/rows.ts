@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { questionMetadataSchema, type Question, questionType } from '../data/question.js';
-import { describeFaults, parsePlainJson } from '../io/json.js';
+import { describeFaults, jsonText } from '../io/json.js';
 import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import { buildPrompt } from '../text/prompts.js';
@@ -69,7 +69,9 @@ const rowSchema = z.object({
       split: text,
       type: text,
       question: text,
-      metadata: text,
+      metadata: text
+        .transform((json) => json || null)
+        .pipe(jsonText.pipe(questionMetadataSchema).nullable()),
     })
     .nullish(),
   /** In Search-R1's files. */
@@ -78,7 +80,7 @@ const rowSchema = z.object({
 
 /** The line after the last "Question: " in a prompt. */
 export const promptQuestion = (prompt: string): string =>
-  /Question: (.*)$/m.exec(prompt.slice(Math.max(0, prompt.lastIndexOf('Question: '))))?.[1] ??
+  /Question: ([^\r\n]*)/.exec(prompt.slice(Math.max(0, prompt.lastIndexOf('Question: '))))?.[1] ??
   prompt;
 
 /** Reads questions from a Parquet file for verl. @throws Error naming an invalid row */
@@ -92,22 +94,16 @@ export async function readRows(file: string): Promise<Question[]> {
       );
     const { data_source: source, prompt, reward_model, extra_info, ...row } = parsed.data;
     const { id, target } = reward_model.ground_truth;
-    const {
-      index = number,
-      split,
-      question,
-      metadata,
-      type = row.metadata?.type,
-    } = extra_info ?? {};
+    const { split, question, metadata } = extra_info ?? {};
+    const index = extra_info?.index ?? number;
+    const type = extra_info?.type ?? row.metadata?.type;
     const place = [source, split, index].filter((part) => part !== null && part !== undefined);
     return {
       id: row.id ?? id ?? place.join('-'),
       question: row.question ?? question ?? promptQuestion(prompt.at(-1)!.content),
       goldenAnswers: target,
       ...(split && { split }),
-      metadata: metadata
-        ? questionMetadataSchema.parse(parsePlainJson(metadata))
-        : { ...(source && { benchmark: source }), ...(type && { type }) },
+      metadata: metadata ?? { ...(source && { benchmark: source }), ...(type && { type }) },
     };
   });
 }

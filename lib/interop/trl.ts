@@ -4,7 +4,7 @@ import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { writeJson } from '../io/files.js';
-import { describeFaults, parsePlainJson } from '../io/json.js';
+import { describeFaults, jsonText } from '../io/json.js';
 import { readParquet } from '../io/parquet.js';
 import { packagePath } from '../io/paths.js';
 import { rewardConstants } from '../rewards/presets.js';
@@ -50,15 +50,14 @@ export async function writeTrl(
   return numbers;
 }
 
-const json = z.string().transform(parsePlainJson);
 const segmentSchema = z
   .tuple([z.enum(['policy', 'information', 'notice']), z.string()])
   .transform(([kind, text]) => ({ kind, text }));
 const rowSchema = z
   .object({
     prompt: z.array(z.object({ content: z.string() })).min(1),
-    segments: json.pipe(z.array(segmentSchema)),
-    ground_truth: json.pipe(truthSchema),
+    segments: jsonText.pipe(z.array(segmentSchema)),
+    ground_truth: jsonText.pipe(truthSchema),
     reward: z.number(),
     advantage: z.number(),
   })

@@ -15,7 +15,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, gunzipSync } from 'node:zlib';
 import { FORMAT_BYTES, nameFormat } from './formats.js';
-import { parseJson, parsePlainJson } from './json.js';
+import { describeError, parseJson, parsePlainJson } from './json.js';
 import { shortPath } from './paths.js';
 import { namingFile, systemReason } from './system-errors.js';
 
@@ -357,7 +357,7 @@ export async function* streamJsonLines<T>(
         yield { value: parse(parseJson(text)) };
       } catch (error) {
         const line = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
-        const reason = (error as Error).message.replace(/[^.]$/, '$&.');
+        const reason = describeError(error).replace(/[^.]$/, '$&.');
         yield { complaint: `${name}:${number}: ${reason} In: ${line}` };
       }
     }

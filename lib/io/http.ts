@@ -281,10 +281,11 @@ function parseBody(source: string, bytes: Uint8Array): unknown {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    const text = Buffer.from(bytes).toString();
-    throw new AnswerError(`Expected JSON in UTF-8 from ${source}, but got: ${excerpt(text)}`, {
-      cause,
-    });
+    const isOther = cause instanceof SyntaxError || cause instanceof TypeError;
+    const reason = isOther
+      ? `got: ${excerpt(Buffer.from(bytes).toString())}`
+      : (cause as Error).message;
+    throw new AnswerError(`Expected JSON in UTF-8 from ${source}, but ${reason}`, { cause });
   }
 }
 

@@ -63,6 +63,16 @@ export const parseExactJson = (text: string): unknown => parseJson(text, MARK);
 export const printExactJson = (value: unknown, indent: number): string =>
   JSON.stringify(value, null, indent).replace(MARKED, '$1');
 
+/** A text that is JSON; gives its value. */
+export const jsonText = z.string().transform((text, context) => {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    context.addIssue(`Expected JSON, but ${(error as Error).message}`);
+    return z.NEVER;
+  }
+});
+
 /** Maximum number of faults in a message: third-party JSON may have a million. */
 const MAX_FAULTS = 3;
 
@@ -71,6 +81,10 @@ export function describeFaults({ issues }: Pick<z.ZodError, 'issues'>): string {
   const numMore = issues.length - MAX_FAULTS;
   return numMore > 0 ? `${text}\n✖ and ${numMore} more` : text;
 }
+
+/** What an error says, in words if it is of a schema. */
+export const describeError = (error: unknown): string =>
+  error instanceof z.ZodError ? describeFaults(error) : (error as Error).message;
 
 /** Like `z.array`, but stops at the first invalid item: a million take seconds. */
 export const boundedArray = <T extends z.ZodType>(item: T) =>

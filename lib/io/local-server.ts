@@ -18,6 +18,12 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
 /** Node's default of 511 is too small for a thousand simultaneous clients. */
 const BACKLOG = 4096;
 
+/**
+ * Longer than clients reuse an idle connection (aiohttp 15 s, Node 4 s): a request that
+ * crosses the end of its connection fails.
+ */
+const KEEP_ALIVE_MS = 75_000;
+
 export interface LocalServer {
   readonly url: string;
   readonly port: number;
@@ -71,12 +77,15 @@ export async function serveLocally(
       async (answered) => {
         // The rest of a rejected body is not read; a closing server keeps no connection.
         if (!request.complete || !server.listening) response.setHeader('connection', 'close');
+        // Without the header Keep-Alive, from which clients would read how long they may wait.
+        else if (response.shouldKeepAlive) response.setHeader('connection', 'keep-alive');
         response
           .writeHead(answered.status, Object.fromEntries(answered.headers))
           .end(await answered.text());
       },
     );
   });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve, reject) => {
     const fail = (cause: NodeJS.ErrnoException): void => {
       const reason = LISTEN_ERRORS[cause.code ?? ''] ?? cause.message;

@@ -1,6 +1,6 @@
 import { max } from 'd3-array';
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
+import { describeError, describeFaults } from '../io/json.js';
 import { beginToken, chatTemplate, specialTokens } from './chat-template.js';
 import { createReferenceTokenizer } from './reference-tokenizer.js';
 
@@ -91,7 +91,7 @@ function readTokenizer(json: object): ReturnType<typeof createReferenceTokenizer
     });
     return tokenizer;
   } catch (cause) {
-    const reason = cause instanceof z.ZodError ? describeFaults(cause) : (cause as Error).message;
+    const reason = describeError(cause);
     throw new Error(`Expected the JSON of a tokenizer.json, but ${reason}`, { cause });
   }
 }

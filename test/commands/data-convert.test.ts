@@ -2,8 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadDataSet } from '../../lib/data/flashrag.js';
-import { readRows } from '../../lib/interop/rows.js';
+import { loadDataSet, loadQuestions } from '../../lib/data/flashrag.js';
+import { methodRollout } from '../../lib/interop/export.js';
+import { readRows, writeRows } from '../../lib/interop/rows.js';
 import {
   HOTPOT_BRIDGE,
   HOTPOT_COMPARISON,
@@ -92,6 +93,30 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
     expect(ids).toEqual(['nq-test_0', 'triviaqa-test_0']);
     expect(await refused(['nq', 'other/nq', '--out', 'none'])).toContain('Who of other/nq?');
     expect(existsSync(at('none'))).toBe(false);
+  });
+
+  it('counts questions whose gold paragraphs are missing, and answers that a layout has no place for', async () => {
+    const named = [HOTPOT_COMPARISON, TWO_WIKI_BRIDGE_COMPARISON].map((row) => ({
+      ...row,
+      supporting_facts: [...row.supporting_facts, ['Not There', 0]],
+    }));
+    writeFileSync(at('hotpot_dev_fullwiki_v1.json'), JSON.stringify([...named, HOTPOT_BRIDGE]));
+    const { stderr } = await convert(['hotpot_dev_fullwiki_v1.json', '--out', 'fullwiki']);
+    expect(stderr).toContain('2 questions lack paragraphs');
+    const cut = await convert(['all', '--to', 'hotpotqa', '--out', 'cut']);
+    const whole = await convert(['all', '--to', 'musique', '--out', 'whole']);
+    expect(cut.stderr).toContain('the first right answer of 1 questions: hotpotqa');
+    expect(whole.stderr).not.toMatch(/first right answer|lack/);
+  });
+
+  it('skips rows without a right answer in Parquet files', async () => {
+    const questions = [[], ['x']].map((goldenAnswers, i) => {
+      return { id: `q${i}`, question: 'Who?', goldenAnswers, metadata: {} };
+    });
+    await writeRows(at('some.parquet'), questions, methodRollout('search-r1', 'chat'));
+    const { stderr } = await convert(['some.parquet', '--out', 'some']);
+    expect(stderr).toContain('Skipped 1 rows');
+    expect((await loadQuestions(at('some'))).map(({ id }) => id)).toEqual(['q1']);
   });
 
   it('reports a row that it cannot convert before writing', async () => {

@@ -58,7 +58,36 @@ it("reads Search-R1's files, also without ids and questions", async () => {
 it('finds the question in a prompt with any surrounding text', () => {
   expect(promptQuestion('Question: a?\nmore')).toBe('a?');
   expect(promptQuestion('user\nSay "Question: " first. Question: who?\nassistant\n')).toBe('who?');
+  expect(promptQuestion('Question: a\u2028b?\r\nmore')).toBe('a\u2028b?');
   expect(promptQuestion('no such word')).toBe('no such word');
+});
+
+it('takes null as missing, and names a row whose metadata is not JSON', async () => {
+  const file = inFolder('foreign.parquet');
+  const write = (metadata: string | null) => {
+    const row = {
+      data_source: 'nq',
+      prompt: [{ role: 'user', content: 'Question: who?' }],
+      reward_model: { ground_truth: { target: ['a'] } },
+      extra_info: { index: null, type: null, metadata },
+      metadata: { type: 'bridge' },
+    };
+    return writeParquet(file, [row, row], {
+      data_source: 'text',
+      prompt: [{ role: 'text', content: 'text' }],
+      reward_model: { ground_truth: { target: ['text'] } },
+      extra_info: { index: 'integer', type: 'text', metadata: 'text' },
+      metadata: { type: 'text' },
+    });
+  };
+  await write(null);
+  const metadata = { benchmark: 'nq', type: 'bridge' };
+  expect(await readRows(file)).toMatchObject([
+    { id: 'nq-0', metadata },
+    { id: 'nq-1', metadata },
+  ]);
+  await write('hard');
+  await expect(readRows(file)).rejects.toThrow(/row 0: .*JSON.*extra_info\.metadata/s);
 });
 
 it('reports an invalid row', async () => {

@@ -56,9 +56,14 @@ describe('requestJson', () => {
     });
   });
 
-  it('rejects answers that are not UTF-8, and drops a byte order mark', async () => {
+  it('rejects answers that are not UTF-8 or JSON, and drops a byte order mark', async () => {
     const events = Buffer.from('data: "Århus"\n\n', 'latin1');
-    const bodies = [events, Buffer.from('"Århus"', 'latin1'), Buffer.from('\uFEFF"Århus"')];
+    const bodies = [
+      events,
+      Buffer.from('"Århus"', 'latin1'),
+      Buffer.from('\uFEFF"Århus"'),
+      '[NaN]',
+    ];
     const raw = createHttpServer((_, response) => void response.end(bodies.shift()));
     raw.listen(0, '127.0.0.1');
     await once(raw, 'listening');
@@ -67,6 +72,7 @@ describe('requestJson', () => {
     await expect(streamed).rejects.toThrow('events in UTF-8');
     await expect(requestJson(url, REQUEST)).rejects.toThrow('JSON in UTF-8');
     expect(await requestJson(url, REQUEST)).toBe('Århus');
+    await expect(requestJson(url, REQUEST)).rejects.toThrow('but it has NaN');
     raw.close();
   });
 

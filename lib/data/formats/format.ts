@@ -6,6 +6,8 @@ export class PassageCollector {
   /** The passages' contents by id. */
   readonly contents = new Map<string, string>();
   readonly #ids = new Map<string, string>();
+  /** Number of questions with supporting facts in articles that they lack. */
+  numIncomplete = 0;
 
   /** Adds a passage unless it exists. Returns its id. */
   add(title: string, text: string): string {
@@ -31,8 +33,22 @@ export class PassageCollector {
   }
 }
 
+/** Counts a question without the paragraphs of its facts, as in HotpotQA's fullwiki. */
+export function countIncomplete(
+  {
+    context,
+    supporting_facts: facts,
+  }: { context: [string, string[]][]; supporting_facts: [string, number][] },
+  passages: PassageCollector,
+): void {
+  const titles = new Set(context.map(([title]) => title));
+  if (facts.some(([title]) => !titles.has(title))) passages.numIncomplete++;
+}
+
 export interface DataFormat {
   readonly name: string;
+  /** Whether a question has at most one right answer. */
+  readonly hasOneAnswer: boolean;
   /** Ending of the files written in this format. */
   readonly ending: '.json' | '.jsonl';
   /** Whether a row has this format. */

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/answer-match.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
-import { annotatedPassages, joinSentences, type DataFormat } from './format.js';
+import { annotatedPassages, countIncomplete, joinSentences, type DataFormat } from './format.js';
 
 const paragraphSchema = z.tuple([z.string(), z.array(z.string())]);
 /** 2WikiMultiHopQA extends these rows. */
@@ -73,6 +73,7 @@ export function articleGraph(
 
 export const hotpotqa: DataFormat = {
   name: 'hotpotqa',
+  hasOneAnswer: true,
   ending: '.json',
   matches: (row) => '_id' in row && 'context' in row && !('evidences' in row),
   read: (row, passages) => {
@@ -86,6 +87,7 @@ export const hotpotqa: DataFormat = {
       return { title, text, facts, evidence: [passages.add(title, text)] };
     });
     if (!answer) return null;
+    countIncomplete(annotated, passages);
     const named = articles.filter(({ facts }) => facts !== '');
     const supporting = named.flatMap(({ evidence }) => evidence);
     const graph = articleGraph(named, type, answer);

@@ -63,7 +63,7 @@ export const decompositionGraph = (steps: readonly DecompositionStep[]): Questio
 
 const wholeWord = (text: string): RegExp =>
   new RegExp(
-    `(?<![\\p{L}\\p{N}])${text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}(?![\\p{L}\\p{N}])`,
+    `(?<![\\p{L}\\p{N}])${text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}(?![\\p{L}\\p{N}])`,
     'u',
   );
 
@@ -80,6 +80,7 @@ function withReferences({ question, dependsOn }: SubQuestion, graph: QuestionGra
 
 export const musique: DataFormat = {
   name: 'musique',
+  hasOneAnswer: false,
   ending: '.jsonl',
   matches: (row) => 'question_decomposition' in row || ('paragraphs' in row && 'answerable' in row),
   read: (row, passages) => {

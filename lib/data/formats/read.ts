@@ -6,7 +6,7 @@ import path from 'node:path';
 import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
 import { openFile, readJsonLines } from '../../io/files.js';
-import { describeFaults, requireShallow } from '../../io/json.js';
+import { describeError, requireShallow } from '../../io/json.js';
 import { normalizeAnswer } from '../../text/answer-match.js';
 import { sentenceAbout } from '../../text/sentences.js';
 import { dataSetFiles, loadQuestions, readPassages } from '../flashrag.js';
@@ -100,7 +100,7 @@ export async function* readBenchmark(
       if (question) questionType(question);
       yield question && split ? { ...question, split } : question;
     } catch (error) {
-      const reason = error instanceof z.ZodError ? describeFaults(error) : String(error);
+      const reason = describeError(error);
       throw new Error(`Row ${number} of ${file} is not valid ${format.name}: ${reason}`, {
         cause: error,
       });

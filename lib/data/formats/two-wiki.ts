@@ -8,7 +8,7 @@ import { groups } from 'd3-array';
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/answer-match.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
-import { annotatedPassages, joinSentences, type DataFormat } from './format.js';
+import { annotatedPassages, countIncomplete, joinSentences, type DataFormat } from './format.js';
 import { hotpotSchema } from './hotpotqa.js';
 
 const rowSchema = hotpotSchema.extend({
@@ -58,6 +58,7 @@ export function tripleGraph(
 
 export const twoWiki: DataFormat = {
   name: '2wikimultihopqa',
+  hasOneAnswer: true,
   ending: '.json',
   matches: (row) => '_id' in row && 'evidences' in row,
   read: (row, passages) => {
@@ -67,6 +68,7 @@ export const twoWiki: DataFormat = {
       passage: passages.add(title, joinSentences(sentences)),
     }));
     if (!answer) return null;
+    countIncomplete(annotated, passages);
     const findEvidence = (title: string): string[] =>
       added.flatMap((one) => (one.title === normalizeAnswer(title) ? [one.passage] : []));
     const facts = annotated.supporting_facts.flatMap(([title]) => findEvidence(title));

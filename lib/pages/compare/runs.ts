@@ -60,7 +60,7 @@ export function parseSources(texts: readonly string[]): RunSource[] {
 
 /**
  * Reads runs; sources with the same name form one run.
- * @throws Error naming a path that is not a run, or a line that is neither an answer nor
+ * @throws Error naming a path that is not a run, a second training of a name, or a line that is neither an answer nor
  * a trajectory
  */
 export async function readComparedRuns(sources: readonly RunSource[]): Promise<ComparedRun[]> {
@@ -85,6 +85,10 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
     throw new Error(
       `Expected ${folder} to contain metrics.jsonl or answers.jsonl, but it has neither. ` +
         'Name a folder of `train`, or a file of `evaluate --out`.',
+    );
+  if (run.steps.length > 0 && steps.length > 0)
+    throw new Error(
+      `Expected one training under the name ${run.name}, but ${folder} is another. Name them, as in a=FOLDER b=OTHER.`,
     );
   run.steps = run.steps.concat(steps);
   const lines = await readLog(join(folder, TRAJECTORIES_FILE), TAIL_BYTES);

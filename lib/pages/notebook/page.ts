@@ -1,7 +1,7 @@
 /** Renders an executed notebook as a self-contained HTML page. */
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
-import { describeFaults, printExactJson } from '../../io/json.js';
+import { describeError, printExactJson } from '../../io/json.js';
 import {
   codeCells,
   findVegaLite,
@@ -252,11 +252,16 @@ export function terminalText(text: string): string {
 const pre = (text: string, style?: string): Markup =>
   markup('pre', { class: style }, terminalText(text));
 
+/** The traceback, and the error unless it is in there. */
+function errorText({ traceback, ename, evalue }: Extract<CellOutput, { output_type: 'error' }>) {
+  const text = terminalText(traceback.join('\n'));
+  return text !== '' && text.includes(evalue) ? text : `${text}\n${ename}: ${evalue}`.trim();
+}
+
 function outputMarkup(output: CellOutput, name: string, rendering: Rendering): Content {
   if (output.output_type === 'stream')
     return pre(joinLines(output.text), output.name === 'stderr' ? 'stderr' : 'stdout');
-  if (output.output_type === 'error')
-    return pre(output.traceback.join('\n') || `${output.ename}: ${output.evalue}`, 'stderr');
+  if (output.output_type === 'error') return pre(errorText(output), 'stderr');
   return isOpening(output) ? null : bundleMarkup(output.data, name, rendering);
 }
 
@@ -266,7 +271,7 @@ function bundleMarkup(data: MimeBundle, name: string, rendering: Rendering): Con
     return richestMarkup(data, name, rendering);
   } catch (error) {
     const types = Object.keys(data).join(', ');
-    const reason = error instanceof z.ZodError ? describeFaults(error) : (error as Error).message;
+    const reason = describeError(error);
     const mime = PICTURES.find((one) => one in data);
     const shown = mime && picture(mime, joinLines(data[mime] as string | string[]));
     return [pre(`This output (${types}) is not shown: ${reason}`), shown];
@@ -299,7 +304,7 @@ function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Co
     return pre([note, text(MIME.text) ?? ''].join('\n').trim());
   }
   for (const [mime, render] of MIME_TYPES)
-    if (mime in data && !(isBlank && mime === MIME.html))
+    if (text(mime)?.trim() && !(isBlank && mime === MIME.html))
       return render(text(mime)!, rendering, text(MIME.text));
   // JSON of other types, such as a widget's id, is for programs.
   const json = ['application/json', ...Object.keys(data).filter(isJsonMime)];

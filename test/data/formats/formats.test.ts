@@ -201,7 +201,13 @@ describe('MuSiQue', () => {
     const passages = new PassageCollector();
     const steps = [
       { id: 1, question: 'Who directed it?', answer: 'or' },
-      { id: 2, question: 'When was director #1 born?', answer: '1904', paragraph_support_idx: 3 },
+      {
+        id: 2,
+        question: 'When was director #1 born?',
+        answer: 'A-b/c (d)',
+        paragraph_support_idx: 3,
+      },
+      { id: 3, question: 'Where is #2?', answer: 'Oslo' },
     ];
     const question = read(
       musique,
@@ -212,6 +218,7 @@ describe('MuSiQue', () => {
       question_decomposition: [
         { question: 'Who directed it?', paragraph_support_idx: null },
         { question: 'When was director #1 born?', paragraph_support_idx: 0 },
+        { question: 'Where is #2?' },
       ],
     });
   });

@@ -146,7 +146,7 @@ describe('reportHtml', () => {
     cell.outputs.push({ output_type: 'error', ename: 'E', evalue: 'v', traceback: ['<trace>'] });
     const { html } = await reportHtml(notebookOf(cell));
     expect(html).toContain('<pre class="stderr">&lt;red&gt;\n</pre>');
-    expect(html).toContain('<pre class="stderr">&lt;trace&gt;</pre>');
+    expect(html).toContain('<pre class="stderr">&lt;trace&gt;\nE: v</pre>');
   });
 });
 
@@ -200,6 +200,11 @@ describe('outputs and cells of all kinds', () => {
     const stream = { output_type: 'stream', name: 'stdout', text };
     const html = await page(showing(stream));
     expect(html).toContain('<pre class="stdout">100%|##late\nXY\nwhole\n</pre>');
+  });
+
+  it('shows the text of an output whose HTML is empty', async () => {
+    const html = await page(displayed({ 'text/html': [' \n'], 'text/plain': 'a text' }));
+    expect(html).toContain('<pre>a text</pre>');
   });
 
   it("prefers a widget's text to its id", async () => {
@@ -261,6 +266,12 @@ describe('outputs and cells of all kinds', () => {
     const html = await page(raw, showing(error));
     expect(html).toContain('<pre>raw &lt;b&gt;</pre>');
     expect(html).toContain('RangeError: too far');
+    const framed = await page(showing({ ...error, traceback: ['at <anonymous>'] }));
+    expect(framed).toContain('at &lt;anonymous&gt;\nRangeError: too far');
+    const whole = await page(
+      showing({ ...error, traceback: ['\x1b[31mRangeError\x1b[0m: too far'] }),
+    );
+    expect(whole).toContain('<pre class="stderr">RangeError: too far</pre>');
   });
 
   it("shows pictures from the cell's attachments only", async () => {
