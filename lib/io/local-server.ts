@@ -77,7 +77,7 @@ export async function serveLocally(
       async (answered) => {
         // The rest of a rejected body is not read; a closing server keeps no connection.
         if (!request.complete || !server.listening) response.setHeader('connection', 'close');
-        // Without the header Keep-Alive, from which clients would read how long they may wait.
+        // Without the header Keep-Alive, which tells clients how long they may wait.
         else if (response.shouldKeepAlive) response.setHeader('connection', 'keep-alive');
         response
           .writeHead(answered.status, Object.fromEntries(answered.headers))
