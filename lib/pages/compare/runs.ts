@@ -60,8 +60,8 @@ export function parseSources(texts: readonly string[]): RunSource[] {
 
 /**
  * Reads runs; sources with the same name form one run.
- * @throws Error naming a path that is not a run, a second training of a name, or a line that is neither an answer nor
- * a trajectory
+ * @throws Error naming a path that is not a run, a second training of a name, or a line
+ * that is neither an answer nor a trajectory
  */
 export async function readComparedRuns(sources: readonly RunSource[]): Promise<ComparedRun[]> {
   const runs = new Map<string, ComparedRun>();
