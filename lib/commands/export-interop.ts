@@ -2,7 +2,7 @@
  * `parallelsearch export verl|trl|torch FOLDER`: exports a training for another trainer;
  * `export hf FOLDER`: exports a policy that vLLM, transformers and PEFT load.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import { loadPassages, loadQuestions } from '../data/flashrag.js';
@@ -18,7 +18,7 @@ import { writeTrl } from '../interop/trl.js';
 import { toEpisode, TRACES_FILE } from '../interop/verifiers.js';
 import { writeVerl } from '../interop/verl.js';
 import { readJsonLines, writeLines } from '../io/files.js';
-import { listFolders } from '../policy/folders/folder-settings.js';
+import { listFolders, TRAIN_CONFIG_FILE } from '../policy/folders/folder-settings.js';
 import { exportModel } from '../policy/folders/model-folder.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
 import { createRetriever } from '../retrieval/retrievers.js';
@@ -52,11 +52,21 @@ function readCase(value: unknown): RewardCase {
   return { response: response ?? written, goldenAnswers, questionType };
 }
 
-/** An export has its own README.md, which must not replace another. */
-const requireOwnFolder = (
-  folder: string,
-  { data, model }: { data?: string; model: string },
-): void => requireDistinctFiles([folder], [model, ...(data === undefined ? [] : [data])]);
+/** @throws Error for a folder with others' files that an export would replace */
+function requireOwnFolder(folder: string, { data, model }: { data?: string; model: string }): void {
+  requireDistinctFiles([folder], [model, ...(data === undefined ? [] : [data])]);
+  const exists = (name: string): boolean => existsSync(path.join(folder, name));
+  // An export writes its package first.
+  const name = exists(path.join('parallelsearch', '__init__.py'))
+    ? undefined
+    : ['README.md', 'train.py'].find(exists);
+  if (name !== undefined) throw foreignFolder(folder, name);
+}
+
+const foreignFolder = (folder: string, name: string): Error =>
+  new Error(
+    `Expected ${folder} to be a new folder or an earlier export, but it has another ${name}. Choose another folder.`,
+  );
 
 /** @throws Error naming an invalid line */
 async function readCases(files: readonly string[]): Promise<RewardCase[]> {
@@ -175,6 +185,9 @@ export const runExportHf = (folder: string, settings: ExportHfSettings): Promise
     async (signal) => {
       const folders = await policyFolders(settings, signal);
       requireDistinctFiles([folder], listFolders(folders));
+      const names = existsSync(folder) ? readdirSync(folder) : [];
+      const weights = names.find((name) => /\.(safetensors|bin)$/.test(name));
+      if (weights && !names.includes(TRAIN_CONFIG_FILE)) throw foreignFolder(folder, weights);
       await useBackend('auto');
       const storage = settings.dtype === 'float32' ? 'F32' : 'F16';
       await exportModel(folder, folders, { storage, force: settings.force });

@@ -17,7 +17,7 @@ import { readTrlRollouts, trlRolloutFiles } from '../interop/trl.js';
 import { readVerifiersRollouts, verifiersRolloutFiles } from '../interop/verifiers.js';
 import { readVerlRollouts, verlRolloutFiles } from '../interop/verl.js';
 import { startProgress } from '../io/progress.js';
-import { TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
+import { RUN_FILE, TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
 import { DEFAULT_METHOD } from '../training/models.js';
 import { choice, log } from './common/cli-utils.js';
 
@@ -54,6 +54,10 @@ async function runImport(
 ): Promise<void> {
   if (!existsSync(folder))
     throw new Error(`Expected the folder ${folder}, but there is none. Check the path.`);
+  if ([RUN_FILE, 'adapter'].some((part) => existsSync(path.join(out, part))))
+    throw new Error(
+      `Expected --out to be a new folder or an earlier import, but ${out} is a training’s. Choose another.`,
+    );
   const { name, rollouts, files, read } = trainer;
   const checkpoint = findCheckpoint(path.join(folder, 'checkpoints')) ?? findCheckpoint(folder);
   const recorded = [...rollouts.map((part) => path.join(folder, part)), folder].find(

@@ -1,7 +1,8 @@
 /** JSON and event streams over HTTP with retries. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
-import { parseJson } from './json.js';
+import { z } from 'zod';
+import { describeFaults, parseJson } from './json.js';
 
 export interface JsonRequest {
   /** Posted as JSON. Default: a GET request without body. */
@@ -31,6 +32,20 @@ export class HttpError extends Error {
     this.waitMs = waitMs;
     this.body = body;
   }
+}
+
+const messageSchema = z.string().min(1);
+const errorSchema = z.union([
+  z.object({ error: z.object({ message: messageSchema }) }).transform(({ error }) => error.message),
+  z.object({ error: messageSchema }).transform(({ error }) => error),
+  z.object({ message: messageSchema }).transform(({ message }) => message),
+  z.object({ detail: messageSchema }).transform(({ detail }) => detail),
+]);
+
+/** What is wrong with an answer: some servers send their errors with status 200. */
+export function describeAnswer(answer: unknown, fault: z.ZodError): string {
+  const { data: error } = errorSchema.safeParse(answer);
+  return error ? `got an error: ${error.slice(0, 200)}` : describeFaults(fault);
 }
 
 /** An answer arrived but is unusable; another one may not be. */

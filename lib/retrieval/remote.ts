@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { splitContents } from '../data/question.js';
-import { requestJson, splitCredentials } from '../io/http.js';
-import { describeFaults, boundedArray } from '../io/json.js';
+import { describeAnswer, requestJson, splitCredentials } from '../io/http.js';
+import { boundedArray } from '../io/json.js';
 import { requireInteger, type RetrievedPassage, type Retriever } from './retriever.js';
 
 /**
@@ -107,7 +107,7 @@ function parseResult(
   const { data, error } = responseSchema.safeParse(json);
   if (!data)
     throw new Error(
-      `Expected Search-R1's retrieval protocol from ${url}, but: ${describeFaults(error)}`,
+      `Expected Search-R1's retrieval protocol from ${url}, but ${describeAnswer(json, error)}`,
     );
   const { result } = data;
   if (result.length !== numQueries)

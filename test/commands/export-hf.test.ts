@@ -1,5 +1,5 @@
 /** `export hf`; test/policy/engines.test.ts loads its output in other engines. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exportCommand } from '../../lib/commands/export.js';
@@ -87,6 +87,15 @@ describe('export hf', () => {
       ...(await readSafetensors(join(folder, 'model.safetensors'))).keys(),
     ]);
     expect(await names[0]).toEqual(await names[1]);
+  });
+
+  it('replaces an earlier export, but no other model', async () => {
+    await run(out, '--adapter', adapter);
+    const other = join(root, 'other');
+    mkdirSync(other);
+    writeFileSync(join(other, 'model.safetensors'), 'mine');
+    await expect(run(other, '--adapter', adapter)).rejects.toThrow(/another model\.safetensors/);
+    expect(readFileSync(join(other, 'model.safetensors'), 'utf8')).toBe('mine');
   });
 
   it('reports missing weights', async () => {

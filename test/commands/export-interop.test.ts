@@ -69,6 +69,20 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     },
   );
 
+  it.each(['verl', 'trl'])('%s keeps the files of another project', async (target) => {
+    mkdirSync(at('project'), { recursive: true });
+    writeFileSync(at('project', 'README.md'), 'mine');
+    const args = words`export ${target} project --data typed`;
+    expect(await refusal(args, root)).toContain('README.md');
+    expect(read('project', 'README.md')).toBe('mine');
+  });
+
+  it('imports do not replace the records of a training', async () => {
+    mkdirSync(at('trained', 'adapter'), { recursive: true });
+    const args = words`import verl typed --out trained`;
+    expect(await refusal(args, root)).toContain('trained is a training');
+  });
+
   it('writes a verl training with equal rewards in Python', { timeout: PATIENCE_MS }, async () => {
     const { code, stderr } = await runExport(
       ...words`verl verl --data typed --transcripts transcripts.jsonl`,

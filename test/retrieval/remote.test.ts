@@ -253,6 +253,7 @@ describe('createRemoteRetriever', () => {
     ['another status', 503, 'busy', 'status'],
     ['no JSON', 200, '<html>', 'JSON'],
     ['another protocol', 200, '{"results": []}', 'protocol'],
+    ['an error', 200, '{"detail": "loading"}', 'error: loading'],
     ['too few results', 200, '{"result": []}', 'got 0'],
     ['too many results', 200, '{"result": [[], []]}', 'got 2'],
     ['too many passages', 200, answerOf(1, 1, 1, 1), 'query 0'],

@@ -33,9 +33,15 @@ export interface RunState {
 export const TAIL_BYTES = 16e6;
 
 export async function readSteps(folder: string): Promise<StepMetrics[]> {
-  type Line = { step: number; alarms: string[] } & Record<string, number>;
+  type Line = { step: number };
   const lines = await readLog<Line>(path.join(folder, METRICS_FILE), TAIL_BYTES);
-  return lines.map(({ step, alarms: _, ...metrics }) => ({ step, metrics }));
+  // Besides alarms, drops null, which stands for NaN.
+  const isMetric = (entry: [string, unknown]): entry is [string, number] =>
+    typeof entry[1] === 'number';
+  return lines.map(({ step, ...metrics }) => ({
+    step,
+    metrics: Object.fromEntries(Object.entries(metrics).filter(isMetric)),
+  }));
 }
 
 /** Changes with every step; cheap to compute. */

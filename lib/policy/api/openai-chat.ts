@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { tryParseJson } from '../../io/json.js';
 import {
   AnswerError,
+  describeAnswer,
   HttpError,
   requestEvents,
   requestJson,
@@ -23,7 +24,6 @@ import {
 import {
   addRemedy,
   closeTag,
-  describeAnswer,
   isCutOff,
   isLimited,
   onlyModel,

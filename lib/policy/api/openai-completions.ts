@@ -10,12 +10,11 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { boundedArray } from '../../io/json.js';
 import { readJson } from '../../io/files.js';
-import { AnswerError, HttpError, requestJson, splitCredentials } from '../../io/http.js';
+import { AnswerError, describeAnswer, HttpError, requestJson, splitCredentials } from '../../io/http.js';
 import { readTokenizer } from '../folders/folder-settings.js';
 import {
   addRemedy,
   closeTag,
-  describeAnswer,
   isCutOff,
   isLimited,
   onlyModel,

@@ -1,7 +1,6 @@
 /** Shared by the policies for OpenAI's completions and chat completions. */
 import { z } from 'zod';
-import { HttpError } from '../../io/http.js';
-import { describeFaults } from '../../io/json.js';
+import { describeAnswer, HttpError } from '../../io/http.js';
 import type { PromptForm } from '../../text/prompts.js';
 import { openTag } from '../../text/tags.js';
 
@@ -76,20 +75,6 @@ export const isLimited = (reason: FinishReason): boolean =>
 /** Whether an answer ended before the model did, other than by its limit. */
 export const isCutOff = (reason: FinishReason): boolean =>
   !isLimited(reason) && !/^($|complete|end|eos|function|stop|tool)/i.test(reason ?? '');
-
-const messageSchema = z.string().min(1);
-const errorSchema = z.union([
-  z.object({ error: z.object({ message: messageSchema }) }).transform(({ error }) => error.message),
-  z.object({ error: messageSchema }).transform(({ error }) => error),
-  z.object({ message: messageSchema }).transform(({ message }) => message),
-  z.object({ detail: messageSchema }).transform(({ detail }) => detail),
-]);
-
-/** What is wrong with an answer: some servers send their errors with status 200. */
-export function describeAnswer(answer: unknown, fault: z.ZodError): string {
-  const { data: error } = errorSchema.safeParse(answer);
-  return error ? `got an error: ${error.slice(0, 200)}` : describeFaults(fault);
-}
 
 /** Restores the stop string of an open block, if the API or end token removed it. */
 export function closeTag(text: string, stop: readonly string[]): string {

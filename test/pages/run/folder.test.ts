@@ -34,6 +34,13 @@ describe('readRun', () => {
     expect([...(await readRollouts(folder, [0, 7])).keys()]).toEqual([0]);
   });
 
+  it('leaves out metrics without a value', async () => {
+    const folder = path.join(root, 'null');
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, 'metrics.jsonl'), '{"step": 1, "kl": null, "reward": 0.5}\n');
+    expect((await readRun(folder)).steps).toEqual([{ step: 1, metrics: { reward: 0.5 } }]);
+  });
+
   it('skips an unfinished line', async () => {
     const folder = path.join(root, 'writing');
     writeStep(folder, 0);
