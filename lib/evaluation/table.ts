@@ -242,13 +242,14 @@ const rounded = ({ value, low, high }: Interval): Interval => {
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Tests an item for these field values; a list means any of them. */
-export const where =
-  (fields: Fields) =>
-  (item: object): boolean =>
-    Object.entries(fields).every(([name, wanted]) => {
+export const where = (fields: Fields): ((item: object) => boolean) => {
+  const entries = Object.entries(fields);
+  return (item) =>
+    entries.every(([name, wanted]) => {
       const value = (item as Fields)[name];
       return Array.isArray(wanted) ? wanted.includes(value) : value === wanted;
     });
+};
 
 /** The items with these field values; a list means any of them. */
 export const matching = <T extends object>(items: readonly T[], fields: Fields): T[] =>

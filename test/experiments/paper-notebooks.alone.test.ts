@@ -10,7 +10,7 @@ import { readResults } from '../../lib/pages/notebook/reports.js';
 import { chromiumPath } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';
 import { temporaryFolder } from '../folder.js';
-import { cases, isFull, slow } from '../full.js';
+import { isFull, slow } from '../full.js';
 import { exportNotebook } from './export-notebook.js';
 import { writeMadeUpAnswers } from './made-up-answers.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';
@@ -19,6 +19,7 @@ import { writeSyntheticLatency } from './synthetic-latency.js';
 import { writeSyntheticRealModel } from './synthetic-real-model.js';
 import { writeSyntheticTopK } from './synthetic-top-k.js';
 import { writeSyntheticTraining } from './synthetic-training.js';
+import { writeSyntheticAnswers } from './synthetic.js';
 
 const folder = temporaryFolder();
 // Set before anything reads it, here and in the kernel: the language model's made-up
@@ -43,9 +44,12 @@ const ALL = readdirSync(new URL('../../notebooks/', import.meta.url))
 const NOTEBOOKS = isFull ? ALL : ['03-base-vs-instruct'];
 
 beforeAll(async () => {
-  await writeMadeUpAnswers(answered, { oneOf: cases(60, 12) });
-  // The kernel finds the result up to date; computing it takes half a minute.
-  if (!isFull) return void (await ensureResult('base-vs-instruct', answered, { resamples: 50 }));
+  if (!isFull) {
+    await writeSyntheticAnswers(answered, { perTemplate: 4 });
+    // The kernel finds the result up to date; computing it takes half a minute.
+    return void (await ensureResult('base-vs-instruct', answered, { resamples: 50 }));
+  }
+  await writeMadeUpAnswers(answered);
   await writeSyntheticLatency(answered);
   await writeSyntheticLambdaAblation(varied);
   await writeSyntheticTopK(varied);
