@@ -123,6 +123,9 @@ function refusal(error: unknown): Partial<z.infer<typeof errorSchema>['error']> 
   return errorSchema.safeParse(tryParseJson(error.body)).data?.error ?? { message: error.body };
 }
 
+/** Why providers refuse one prompt, and would at each try: OpenAI, Azure, DeepSeek, Qwen. */
+const FILTERED = /content[ _]?(filter|policy|management|exists)|flagged|inspection|moderation/i;
+
 /** Parameters that some servers reject; the server's defaults then apply. */
 const OPTIONAL_PARAMS = [
   'temperature',
@@ -273,6 +276,8 @@ export async function openChatPolicy(
         const { message = '', code } = refusal(error) ?? {};
         if (code === 'context_length_exceeded' || /context (length|window|size)/i.test(message))
           throw new ContextFullError(message, { cause: error });
+        if (FILTERED.test(`${code} ${message}`))
+          throw new ReplyError((error as Error).message, { cause: error });
         throw error;
       });
       return readReply(raw, replyOptions);

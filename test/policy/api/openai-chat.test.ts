@@ -211,6 +211,17 @@ describe('openChatPolicy', () => {
     expect(read).toEqual({ name: 'search', arguments: '{"query":"a"}' });
   });
 
+  it.each([
+    { code: 'content_filter', message: 'The response was filtered.' },
+    { message: 'Content Exists Risk' },
+    { code: 'invalid_prompt', message: 'Your prompt was flagged.' },
+  ])('rejects only the reply to a prompt that the provider filters: %j', async (error) => {
+    await start(() => refuse(400, error));
+    await expect((await open()).reply(QUESTION, OPTIONS)).rejects.toBeInstanceOf(ReplyError);
+    await start(() => refuse(400, { message: 'out of credit' }));
+    await expect((await open()).reply(QUESTION, OPTIONS)).rejects.not.toBeInstanceOf(ReplyError);
+  });
+
   it('accepts a whole message in place of a stream', async () => {
     await start(() => Response.json(whole));
     const parts: string[] = [];
