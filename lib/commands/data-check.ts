@@ -75,8 +75,12 @@ async function countPassages(
   return { numPassages, passages, missing };
 }
 
-const allEvidence = ({ metadata: { graph = [] } }: Question): string[] =>
-  graph.flatMap(({ evidence }) => evidence);
+const allEvidence = ({ metadata: { graph = [], supporting } }: Question): string[] => [
+  ...new Set([
+    ...graph.flatMap(({ evidence }) => evidence),
+    ...(Array.isArray(supporting) ? supporting.map(String) : []),
+  ]),
+];
 
 /** Warns of questions with the same text, and of ids that occur in several files. */
 function repeatWarnings(questions: readonly Question[]): string[] {

@@ -152,7 +152,7 @@ async function runConvert(sources: readonly string[], settings: ConvertSettings)
     log(`Skipped ${numSkipped} rows without an answer, or without one in their paragraphs.`);
   if (passages.numIncomplete > 0)
     log(
-      `${passages.numIncomplete} questions lack paragraphs of their supporting facts, as in HotpotQA’s fullwiki files: their evidence is incomplete.`,
+      `${passages.numIncomplete} questions lack paragraphs that support them, as in HotpotQA’s fullwiki files: their evidence is incomplete.`,
     );
   const format = DATA_FORMATS.find(({ name }) => name === settings.to);
   const numCut = questions.filter(({ goldenAnswers }) => goldenAnswers.length > 1).length;

@@ -3,6 +3,7 @@
  * and a cell tagged `injected-parameters` after it overrides them.
  */
 import { runInNewContext } from 'node:vm';
+import { parseJson, tryParseJson } from '../io/json.js';
 import { hasTag, splitLines, joinLines, type Cell, type Notebook } from './nbformat.js';
 import { loadTypeScript } from './tslab.js';
 
@@ -106,7 +107,12 @@ export function withParameters(
       throw new Error(`Expected a parameter as name=value, but got ${assignment}.`);
     const { kind } = declaration(name);
     if (kind === 'string') return [name, text];
-    const value = kind === 'number' && text.trim() ? Number(text) : parseJson(text);
+    if (!isExact(text))
+      throw new Error(`Expected ${name} to have integers up to 2^53 - 1, but got ${text}.`);
+    const value =
+      kind === 'number' && text.trim()
+        ? Number(text)
+        : (tryParseJson(text) as ParameterValue | undefined);
     if (kind === 'undefined') return [name, value ?? (text === 'null' ? null : text)];
     if (!isOfKind(value, kind)) throw kindError(name, kind, text);
     return [name, value];
@@ -117,20 +123,18 @@ const isList = (given: Parameters | readonly string[]): given is readonly string
   Array.isArray(given);
 
 const isOfKind = (value: unknown, kind: Declaration['kind']): value is ParameterValue =>
-  kind === 'undefined' || (typeof value === kind && value !== null && !Number.isNaN(value));
+  (kind === 'undefined' || (typeof value === kind && value !== null)) &&
+  (typeof value !== 'number' || Number.isFinite(value));
 
 function kindError(name: string, kind: Declaration['kind'], value: string): Error {
   const expected = kind === 'object' ? 'a list or an object in JSON' : `a ${kind}`;
   return new Error(`Expected ${name} to be ${expected}, but got ${value}.`);
 }
 
-/** Parses JSON, or returns undefined. */
-function parseJson(text: string): ParameterValue | undefined {
-  try {
-    return JSON.parse(text) as ParameterValue;
-  } catch {
-    return undefined;
-  }
+/** Whether JSON keeps all digits; true for other text. */
+function isExact(text: string): boolean {
+  const value = tryParseJson(text);
+  return value === undefined || JSON.stringify(parseJson(text)) === JSON.stringify(value);
 }
 
 const injectedCell = (lines: readonly string[]): Cell => ({

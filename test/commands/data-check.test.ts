@@ -58,7 +58,7 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
     const graph = [subQuestion('a', { evidence: ['p9'] })];
     const asked = { question: 'Q?', golden_answers: ['x'] };
     const rows = [
-      { id: '1', ...asked, split: 'test', metadata: { graph } },
+      { id: '1', ...asked, split: 'test', metadata: { graph, supporting: ['p1', 'p8', 'p9'] } },
       { id: '2', ...asked, split: 'train', metadata: { benchmark: 'nq' } },
       { id: '2', ...asked, question: 'R?', metadata: { benchmark: 'popqa' } },
       ...Array.from({ length: 20 }, (_, i) => ({ id: `bad-${i}`, question: 'Q?' })),
@@ -73,11 +73,11 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
     );
     const { code, stdout } = await check(wrong);
     expect(code).toBe(1);
-    expect(stdout).toContain('23 problems:');
+    expect(stdout).toContain('24 problems:');
     expect(stdout).toMatch(/corpus\.jsonl, line 2: .*unique.*p1/);
     expect(stdout).toMatch(/questions\.jsonl, line 3: .*2 \(popqa\) .* line 2 \(nq\)/);
     expect(stdout).toMatch(/questions\.jsonl, line 4: golden_answers/);
-    expect(stdout).toContain('  and 13 more\n');
+    expect(stdout).toContain('  and 14 more\n');
     expect(stdout).toContain('"metadata": {"type": "comparison"}');
   });
 

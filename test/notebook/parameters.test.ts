@@ -36,6 +36,10 @@ describe('parameters', () => {
   });
 
   it.each([
+    ['seed=1e400', /seed.*number/],
+    ['seed=12345678901234567890', /seed.*2\^53/],
+    ['sizes=[12345678901234567890]', /sizes.*2\^53/],
+    ['limit=12345678901234567890', /limit.*2\^53/],
     ['quick=1', /quick.*boolean/],
     ['budget=', /budget.*number/],
     ['budget=true', /budget.*number/],
@@ -69,6 +73,7 @@ describe('parameters', () => {
 
   it('must be declared, with the declared type', () => {
     expect(() => injected({ sed: 1 })).toThrow(/folder, seed, quick, sizes, limit, page, budget/);
+    expect(() => injected({ seed: Infinity })).toThrow(/seed.*number/);
     expect(() => injected({ seed: 'one' })).toThrow(/seed.*number/);
   });
 });

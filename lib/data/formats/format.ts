@@ -6,7 +6,7 @@ export class PassageCollector {
   /** The passages' contents by id. */
   readonly contents = new Map<string, string>();
   readonly #ids = new Map<string, string>();
-  /** Number of questions with supporting facts in articles that they lack. */
+  /** Number of questions that lack paragraphs which support them. */
   numIncomplete = 0;
 
   /** Adds a passage unless it exists. Returns its id. */

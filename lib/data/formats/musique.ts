@@ -47,8 +47,8 @@ export const decompositionGraph = (steps: readonly DecompositionStep[]): Questio
       isEarlier(Number(number)) ? steps[Number(number) - 1].answer : reference,
     );
     // Either "Van Hook Township >> capital" or a question in words.
-    const [subject, relation] = asked.split(' >> ');
-    const entity = relation ? subject : (steps[needed[0] - 1]?.answer ?? title ?? asked);
+    const [, subject, relation] = /^(.+?) >> (.+)$/s.exec(asked) ?? [];
+    const entity = subject ?? steps[needed[0] - 1]?.answer ?? title ?? asked;
     return {
       id: `q${i + 1}`,
       question: asked,
@@ -91,6 +91,11 @@ export const musique: DataFormat = {
       passage: passages.add(title, text),
     }));
     if (!answer || !answerable) return null;
+    const supports = parsed.question_decomposition.flatMap(
+      ({ paragraph_support_idx: support }) => support ?? [],
+    );
+    if (supports.some((support) => !paragraphs.some(({ idx }) => idx === support)))
+      passages.numIncomplete++;
     const graph = decompositionGraph(
       parsed.question_decomposition.map(({ paragraph_support_idx: support, ...step }) => {
         const stated = paragraphs.find(({ idx }) => idx === support);

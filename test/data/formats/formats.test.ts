@@ -207,13 +207,14 @@ describe('MuSiQue', () => {
         answer: 'A-b/c (d)',
         paragraph_support_idx: 3,
       },
-      { id: 3, question: 'Where is #2?', answer: 'Oslo' },
+      { id: 3, question: 'Where is #2?', answer: 'Oslo', paragraph_support_idx: 99 },
     ];
     const question = read(
       musique,
       { ...MUSIQUE_TWO_AND_ONE, question_decomposition: steps },
       passages,
     );
+    expect(passages.numIncomplete).toBe(1);
     expect(musique.print(question, passages)).toMatchObject({
       question_decomposition: [
         { question: 'Who directed it?', paragraph_support_idx: null },
@@ -221,6 +222,14 @@ describe('MuSiQue', () => {
         { question: 'Where is #2?' },
       ],
     });
+  });
+
+  it('takes only the first >> of a step apart', () => {
+    const steps = [{ id: 1, question: 'A >> b >> c', answer: 'x' }];
+    const question = read(musique, { ...MUSIQUE_TWO_AND_ONE, question_decomposition: steps });
+    expect(graphOf(question)).toMatchObject([
+      { entity: 'A', attribute: 'b >> c', query: 'A b >> c' },
+    ]);
   });
 
   it('skips unanswerable questions', () => {
