@@ -41,6 +41,10 @@ describe('criticalSteps', () => {
     expect(stepsIn(splitTranscript(response))).toBe(expected);
   });
 
+  it('does not count a turn without queries', () => {
+    expect(criticalSteps({ modelCalls: 2, searches: [[], ['a']] })).toBe(3);
+  });
+
   it('is at most the number of all steps, and equal without parallel queries', () => {
     fc.assert(
       fc.property(turnsArbitrary, fc.nat(3), (searches, others) => {

@@ -8,6 +8,8 @@ import {
   REWARD_PRESETS,
   rewardConstants,
   presetRewards,
+  readsQuestionTypes,
+  scoringRules,
 } from '../../lib/rewards/presets.js';
 import { scoreRollout, type ScoringInput } from '../../lib/rewards/reward.js';
 import type { RewardComponents } from '../../lib/rollout/trajectory.js';
@@ -201,6 +203,27 @@ describe('presetRewards (Eq. 7)', () => {
 });
 
 describe('presets', () => {
+  it.each<[string, object, boolean]>([
+    ['paper', {}, true],
+    ['paper', { lambdaD: 0 }, true],
+    ['paper', { lambdaS: 0 }, true],
+    ['paper', { lambdaD: 0, lambdaS: 0 }, false],
+    ['search-r1', {}, false],
+    ['f1', {}, false],
+  ])('read question types: %s with %j: %s', (name, overrides, expected) => {
+    expect(readsQuestionTypes(name, overrides)).toBe(expected);
+  });
+
+  it('without weights have none to give', () => {
+    expect(() => rewardConstants('f1')).toThrow(/paper.*have weights, but got f1/);
+  });
+
+  it('say which searches count as decomposed', () => {
+    const { rewards, decomposedBy } = scoringRules('authors-code');
+    expect([rewards.length, decomposedBy]).toEqual([4, 'first-turn']);
+    expect(scoringRules('f1').decomposedBy).toBe('any');
+  });
+
   it('have a source, are copied, and reject unknown names', () => {
     for (const name of REWARD_PRESET_NAMES)
       expect(REWARD_PRESETS[name].source).toMatch(/arXiv|authors/);

@@ -81,6 +81,21 @@ describe('scoreRollout', () => {
     expect(scoreRollout([size], TWO_TURNS).components.size).toBe(1);
   });
 
+  it('names the reward and the question of an exception', () => {
+    const question: Question = { id: 'q7', question: 'Who?', goldenAnswers: [], metadata: {} };
+    const cause = new Error('no graph');
+    const score = (): number => {
+      throw cause;
+    };
+    const scoring = (rollout: typeof TWO_TURNS) => () =>
+      scoreRollout([{ name: 'broken', score }], rollout);
+    const message = 'The reward "broken" failed on the question q7 ("Who?"): no graph';
+    expect(scoring({ ...TWO_TURNS, question })).toThrow(
+      expect.objectContaining({ message, cause }),
+    );
+    expect(scoring(TWO_TURNS)).toThrow('"broken" failed: no graph');
+  });
+
   it('names the question, and rejects a non-finite sum', () => {
     const question: Question = { id: 'q7', question: 'Who?', goldenAnswers: [], metadata: {} };
     const asked = { ...TWO_TURNS, question };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Question } from '../../lib/data/question.js';
 import { scoreRollout, scoringInput, type ScoringInput } from '../../lib/rewards/reward.js';
 import {
   informationGains,
@@ -50,10 +51,11 @@ describe('key words', () => {
   });
 });
 
-/** A rollout of the sequential question with these passages per search. */
+/** A rollout with these passages per search; without any, the search failed. */
 function searched(
-  turns: readonly (readonly [query: string, ids: string[]])[],
+  turns: readonly (readonly [query: string, ids?: string[]])[],
   answer: string,
+  question: Question = SEQUENTIAL,
 ): ScoringInput {
   const segment = (kind: Segment['kind'], text: string): Segment => ({ kind, tokenIds: [], text });
   const segments = turns.flatMap(([query]) => [
@@ -62,11 +64,15 @@ function searched(
   ]);
   const searchTurns = turns.map(([query, ids]) => ({
     queries: [query],
-    results: [{ status: 'ok' as const, passages: ids.map((id) => ({ id, title: id, score: 1 })) }],
+    results: [
+      ids
+        ? { status: 'ok' as const, passages: ids.map((id) => ({ id, title: id, score: 1 })) }
+        : { status: 'failed' as const, reason: 'closed' },
+    ],
   }));
   return scoringInput(
     { segments: [...segments, segment('policy', answer)], searchTurns },
-    SEQUENTIAL,
+    question,
   );
 }
 
@@ -83,6 +89,18 @@ describe('StepSearch', () => {
     expect(components.total).toBeCloseTo(1.618);
     expect(byTurn).toEqual([0.5, 0.5 - 0.5]);
     expect(components).toMatchObject({ information_gain: 1, redundancy: 0.5 });
+  });
+
+  it('gives turns nothing without a graph, and failed searches no passages', () => {
+    const answer = '<think> t </think><answer> 1904 </answer>';
+    const repeated: typeof asked = [
+      ['Red River', ['p3']],
+      ['Red River', ['p3']],
+    ];
+    const withoutGraph = searched(repeated, answer, { ...SEQUENTIAL, metadata: {} });
+    expect(scoreRollout(stepSearch(), withoutGraph).turns).toEqual([0, 0]);
+    const failed = searched([['Red River'], ['Bo Reed', ['p1', 'p3']]], answer);
+    expect(scoreRollout(stepSearch(), failed).turns).toEqual([0, 1]);
   });
 
   it('gives -1 without an answer', () => {

@@ -5,6 +5,7 @@ import {
   hasEvidence,
   subQuestionRecall,
 } from '../../lib/rewards/sub-questions.js';
+import type { SearchResult } from '../../lib/rollout/trajectory.js';
 import { COMPARISON, HYBRID, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 
 describe('subQuestionRecall', () => {
@@ -30,6 +31,16 @@ describe('subQuestionRecall', () => {
 });
 
 describe('evidenceRecall', () => {
+  it('needs one of several passages, and a search that did not fail', () => {
+    const graph = [{ ...SINGLE.metadata.graph![0], evidence: ['p1', 'p2'] }];
+    const passages = [{ id: 'p2', title: 't', score: 1 }];
+    const recall = (result: SearchResult) =>
+      evidenceRecall(graph, { searchTurns: [{ queries: ['q'], results: [result] }] });
+    expect(recall({ status: 'ok', passages })).toBe(1);
+    expect(recall({ status: 'failed', reason: 'closed' })).toBe(0);
+    expect(evidenceRecall([], { searchTurns: [] })).toBeNaN();
+  });
+
   it('only counts passages shown whole', () => {
     const graph = SINGLE.metadata.graph!;
     const [id] = graph[0].evidence;
