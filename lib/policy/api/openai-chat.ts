@@ -88,12 +88,18 @@ const completionSchema = z.object({
 const chunkSchema = z.object({
   choices: z
     .array(
-      z.object({ index: z.literal(0).nullish(), delta: deltaSchema, finish_reason: finishReason }),
+      z.object({
+        index: z.literal(0).nullish(),
+        /** Missing in the last part of some servers. */
+        delta: deltaSchema.nullish(),
+        finish_reason: finishReason,
+      }),
     )
-    .default([]),
+    .nullish(),
   usage: usageSchema,
   /** Set by servers that fail in the middle of a stream. */
   error: z.null().optional(),
+  message: z.undefined(),
 });
 
 function parseChunk(data: string): z.infer<typeof chunkSchema> {
@@ -221,8 +227,9 @@ export async function openChatPolicy(
     const onData = async (data: string): Promise<void> => {
       const { choices, usage } = parseChunk(data);
       if (usage) reply.usage = usage;
-      for (const choice of choices) {
+      for (const choice of choices ?? []) {
         if (choice.finish_reason) reply.finish_reason = choice.finish_reason;
+        if (!choice.delta) continue;
         addDelta(reply.message, choice.delta);
         const part = choice.delta.content || choice.delta.refusal;
         if (part) await onText(part);
@@ -364,7 +371,8 @@ function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchem
       calls.push(call);
     }
     call.id ??= id;
-    call.function.name += part?.name ?? '';
+    // Some servers repeat the name in each part.
+    if (part?.name !== call.function.name) call.function.name += part?.name ?? '';
     call.function.arguments += part?.arguments ?? '';
   }
 }

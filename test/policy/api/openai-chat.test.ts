@@ -142,6 +142,21 @@ describe('openChatPolicy', () => {
     expect((await reply).message).toEqual(message);
   });
 
+  it('takes a repeated name once, and last parts without delta or choices', async () => {
+    const message = call({ query: 'a' });
+    const [{ id, function: called }] = message.tool_calls!;
+    const parts = ['', called.arguments].map((json) =>
+      choose({
+        delta: { tool_calls: [{ index: 0, id, function: { name: 'search', arguments: json } }] },
+      }),
+    );
+    const usage = { prompt_tokens: 5, completion_tokens: 2 };
+    const end = [choose({ delta: null, finish_reason: 'tool_calls' }), { choices: null, usage }];
+    await start(() => stream(...parts, ...end));
+    const reply = (await open()).reply(QUESTION, { ...OPTIONS, onText: () => undefined });
+    expect(await reply).toEqual({ message, usage: { read: 5, written: 2 } });
+  });
+
   it('reads a refusal from its own field', async () => {
     const deltas = ["I can't ", 'help.'].map((refusal) => choose({ delta: { refusal } }));
     await start(() => stream(...deltas, choose({ finish_reason: 'stop' })));
@@ -169,6 +184,7 @@ describe('openChatPolicy', () => {
   it.each([
     ['an unfinished stream', stream(text), /no end/],
     ['an error in a stream', stream(text, { error: { message: 'crashed' } }), /crashed/],
+    ['an error of another form', stream(text, { object: 'error', message: 'crashed' }), /crashed/],
     ['other JSON in place of a stream', Response.json({ time: 12 }), /got: .*12/],
     ['half an answer', stream(text, choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['no text within the token limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
