@@ -7,6 +7,7 @@ import { isLabelled } from '../text/labelled-information.js';
 import {
   formatTagMessage,
   formatToolMessage,
+  openThought,
   readToolCall,
   type ToolCall,
 } from '../text/messages.js';
@@ -127,7 +128,7 @@ function formatReply(
   { calls, hasTags }: { calls: readonly ToolCall[]; hasTags: boolean },
 ): string {
   const text = content ?? '';
-  if (hasTags && !reasoning_content) return text;
+  if (hasTags && !reasoning_content) return openThought(text);
   const message = {
     role: 'assistant' as const,
     content: text,

@@ -87,7 +87,7 @@ const TEXT_CALL =
   /^\s*(?:<tool_call>|<\|tool_call|<\|python_tag\|>|<function=|\[TOOL_CALLS\]|<｜tool▁call|\[?\s*\{[^{}]*"name"\s*:\s*"search")/;
 
 /** Chat templates may open the thought in the prompt, as DeepSeek-R1's does. */
-const openThought = (text: string): string =>
+export const openThought = (text: string): string =>
   /^(?:(?!<think>)[^])*?<\/think>/.test(text) ? `<think>${text.trimStart()}` : text;
 
 /** A thought, which may lack its end, and the text after it. */

@@ -110,6 +110,9 @@ describe('a recorded conversation', () => {
     const run = read({ ...says('<answer> x </answer>'), reasoning_content: 'I know.' });
     expect(run.answer).toBe('x');
     expect(run.segments[1].text).toMatch(/^<think> I know. <\/think>\s*<answer> x <\/answer>$/);
+    // The chat template has written <think> into the prompt.
+    const half = read(says('I know.</think><answer> x </answer>'));
+    expect(half.segments[1].text).toBe('<think>I know.</think><answer> x </answer>');
   });
 
   it('may label results with queries or cut them off', () => {

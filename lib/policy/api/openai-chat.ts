@@ -99,7 +99,7 @@ const chunkSchema = z.object({
   usage: usageSchema,
   /** Set by servers that fail in the middle of a stream. */
   error: z.null().optional(),
-  message: z.undefined(),
+  message: z.undefined().optional(),
 });
 
 function parseChunk(data: string): z.infer<typeof chunkSchema> {
