@@ -10,7 +10,11 @@ import { type TrainConfig, trainerSettings } from '../../training/config.js';
 import { readTrainConfig } from '../../training/models.js';
 import { describeDuration } from './cli-utils.js';
 
-const NATIVE: readonly BackendName[] = ['native', 'gpu'];
+/**
+ * Time per step, relative to the committed runs': they trained two at a time, on a native
+ * backend that did not run graphs yet.
+ */
+const RELATIVE_TIME = { native: 0.5, wasm: 1.1 };
 
 interface Training {
   config: TrainConfig;
@@ -47,7 +51,7 @@ export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
 
 /**
  * `200 steps to do, about 15 min`, estimated from these trainings' own steps, else from
- * committed runs, which used a native backend; without a time if there are neither.
+ * committed runs; without a time if there are neither.
  * @param backend that trains
  */
 export async function describeStepsLeft(
@@ -60,13 +64,15 @@ export async function describeStepsLeft(
   const committed = async (): Promise<Training[]> =>
     (await Promise.all(trainings.map(committedRun))).flat();
   const measuredPace = await meanPace(trainings);
-  const pace = measuredPace ?? (await meanPace(await committed()));
+  const committedPace = await meanPace(await committed());
+  const assumed = backend === 'wasm' ? backend : 'native';
+  const pace = measuredPace ?? (committedPace && committedPace * RELATIVE_TIME[assumed]);
   const numRollouts = sum(trainings, ({ config }, i) => left[i] * rolloutsPerStep(config));
   const steps = `${sum(left)} steps to do`;
   if (pace === undefined || numRollouts === 0) return steps;
-  const isForeign = measuredPace === undefined && !(backend && NATIVE.includes(backend));
+  const isForeign = measuredPace === undefined && assumed !== backend;
   const correction = backend ? `; the first step corrects this for ${backend}` : '';
-  const note = isForeign ? ` on the native backend${correction}` : '';
+  const note = isForeign ? ` on the ${assumed} backend${correction}` : '';
   return `${steps}, about ${describeDuration(pace * numRollouts)}${note}`;
 }
 

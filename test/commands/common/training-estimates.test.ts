@@ -41,9 +41,17 @@ it('gives no time if nothing remains', async () => {
   }
 });
 
-it("notes that the time is the native backend's if another one trains", async () => {
+it('knows the pace of two backends, and notes that it is not that of another', async () => {
   const first = [training('other', [])];
-  expect(await describeStepsLeft(first, 'wasm')).toMatch(/about \d+ s on the native backend.*wasm/);
-  expect(await describeStepsLeft(first, 'native')).toMatch(/about \d+ s$/);
+  const [native, wasm] = await Promise.all(
+    (['native', 'wasm'] as const).map(async (name) => {
+      const words = await describeStepsLeft(first, name);
+      return Number(/about (\d+) s$/.exec(words)![1]);
+    }),
+  );
+  expect(wasm / native).toBeCloseTo(2.2, 1);
+  expect(await describeStepsLeft(first, 'cpu')).toMatch(
+    /about \d+ s on the native backend; the first step corrects this for cpu$/,
+  );
   expect(await describeStepsLeft([training('here', [20])], 'wasm')).toMatch(/about \d min$/);
 });
