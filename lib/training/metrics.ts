@@ -124,7 +124,8 @@ export function rolloutMetrics(
     // These ratios and shares give the precision and recall of decomposition.
     'share/parallelizable': ofType('parallelizable').length / scored.length,
     'share/sequential': ofType('sequential').length / scored.length,
-    'coverage/parallelizable': strictMean(
+    ...meanMetric(
+      'coverage/parallelizable',
       ofType('parallelizable').flatMap((t) => t.subQuestionRecall ?? []),
     ),
     sub_queries: average((t) => queries(t).flat().length),
