@@ -88,7 +88,8 @@ function toTrace(trajectory: Trajectory) {
  * Writes the tables of runs to a folder, which becomes trackio's `TRACKIO_DIR`; returns
  * the numbers of steps and traces.
  * @param options.project letters, digits, `-` and `_`
- * @throws RangeError for a project whose name would collide with another file's
+ * @throws RangeError for a project whose name would collide with another file's, Error
+ * for two runs of one name
  */
 export async function writeTrackio(
   folder: string,
@@ -99,6 +100,9 @@ export async function writeTrackio(
     throw new RangeError(
       `Expected a project of letters, digits, - and _ that ends in none of trackio's own suffixes, but got ${project}. Use another --project.`,
     );
+  const repeated = runs.find(({ name }, i) => runs.findIndex((run) => run.name === name) < i);
+  if (repeated)
+    throw new Error(`Expected different runs, but ${repeated.name} is named twice. Leave one out.`);
   const place = ({ name }: TrackedRun, step: TrackedRun['steps'][number]) => ({
     run_id: name,
     run_name: name,

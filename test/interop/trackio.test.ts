@@ -60,6 +60,11 @@ describe.skipIf(!isBuilt)('export trackio (needs dist/)', () => {
     await expect(writeTrackio(folder, [], { project })).rejects.toThrow('--project');
   });
 
+  it('rejects a run that is named twice', async () => {
+    const run = { name: 'a', config: {}, steps: [], rollouts: new Map() };
+    await expect(writeTrackio(folder, [run, run], { project: 'p' })).rejects.toThrow('a is named');
+  });
+
   it.skipIf(!trackioPython)(
     'is imported by trackio, with its metrics and traces (needs PARALLELSEARCH_TRACKIO_PYTHON)',
     { timeout: PATIENCE_MS },
