@@ -272,9 +272,11 @@ function bundleMarkup(data: MimeBundle, name: string, rendering: Rendering): Con
   } catch (error) {
     const types = Object.keys(data).join(', ');
     const reason = describeError(error);
-    const mime = PICTURES.find((one) => one in data);
-    const shown = mime && picture(mime, joinLines(data[mime] as string | string[]));
-    return [pre(`This output (${types}) is not shown: ${reason}`), shown];
+    const note = pre(`This output (${types}) is not shown: ${reason}`);
+    const mime = [...PICTURES, MIME.text].find((one) => one in data);
+    if (mime === undefined) return note;
+    const text = joinLines(data[mime] as string | string[]);
+    return [note, mime === MIME.text ? pre(text) : picture(mime, text)];
   }
 }
 

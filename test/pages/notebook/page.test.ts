@@ -203,6 +203,12 @@ describe('outputs and cells of all kinds', () => {
     expect(html).toContain('<pre class="stdout">100%|##late\nXY\nwhole\n</pre>');
   });
 
+  it('shows the text of a chart that is not shown', async () => {
+    const html = await page(displayed({ [MIME.vegaLite]: 'no object', 'text/plain': 'a text' }));
+    expect(html).toContain('is not shown: ');
+    expect(html).toContain('<pre>a text</pre>');
+  });
+
   it('shows the text of an output whose HTML is empty', async () => {
     const html = await page(displayed({ 'text/html': [' \n'], 'text/plain': 'a text' }));
     expect(html).toContain('<pre>a text</pre>');
