@@ -8,6 +8,7 @@ import {
   type SchemaElement,
   type SchemaTree,
 } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { readStart, writeFileSafely } from './files.js';
 import { nameFormat } from './formats.js';
@@ -147,6 +148,7 @@ export async function readParquet(file: string): Promise<Record<string, unknown>
     const rows = await parquetReadObjects({
       file: source,
       metadata,
+      compressors,
       parsers: { stringFromBytes: (bytes?: Uint8Array) => bytes && stringFromBytes(bytes) },
     });
     for (const row of rows)
@@ -156,7 +158,7 @@ export async function readParquet(file: string): Promise<Record<string, unknown>
     return rows;
   } catch (cause) {
     throw new Error(
-      `Expected ${shortPath(file)} to be a Parquet file (uncompressed or snappy), but ${(cause as Error).message}`,
+      `Expected ${shortPath(file)} to be a Parquet file, but ${(cause as Error).message}`,
       { cause },
     );
   }

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { expect, it } from 'vitest';
 import { readParquet, writeParquet } from '../../lib/io/parquet.js';
@@ -26,6 +27,20 @@ it('keeps lists, named fields, nulls and Unicode text', async () => {
   await writeParquet(file, rows, columns);
   expect(await readParquet(file)).toEqual(rows);
 });
+
+it.each(['none', 'snappy', 'gzip', 'brotli', 'zstd', 'lz4'])(
+  'reads the compression %s',
+  async (compression) => {
+    const file = new URL(`../fixtures/parquet/${compression}.parquet`, import.meta.url);
+    const rows = await readParquet(fileURLToPath(file));
+    expect(rows).toEqual(
+      Array.from({ length: 40 }, (_, i) => ({
+        id: `q${i}`,
+        question: `${i}: who directed Red River, née “赤い河”?`,
+      })),
+    );
+  },
+);
 
 it('keeps every digit of decimals, and bytes that are not UTF-8', async () => {
   const file = inFolder('rows.parquet');
