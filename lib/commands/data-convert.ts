@@ -5,11 +5,12 @@ import { Command } from 'commander';
 import { group } from 'd3-array';
 import { formatPassages, formatQuestions } from '../data/flashrag.js';
 import { PassageCollector } from '../data/formats/format.js';
-import { DATA_FORMATS, readBenchmark, readFolder } from '../data/formats/read.js';
+import { DATA_FORMATS, isBenchmark, readBenchmark, readFolder } from '../data/formats/read.js';
 import { type Question, questionType, requireUniqueIds } from '../data/question.js';
 import { methodRollout } from '../interop/export.js';
 import { readRows, writeRows } from '../interop/rows.js';
 import { writeLines, writeTextsSafely } from '../io/files.js';
+import { readParquet } from '../io/parquet.js';
 import { formatList } from '../text/english.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { METHODS } from '../training/methods.js';
@@ -36,8 +37,11 @@ async function* readSource(
     throw new Error(`Expected ${source}, but there is none. Check the path.`);
   if (statSync(source).isDirectory()) yield* readFolder(source, passages);
   else if (source.endsWith('.parquet')) {
-    for (const question of await readRows(source))
-      yield question.goldenAnswers.length > 0 ? question : null;
+    const rows = await readParquet(source);
+    if (isBenchmark(rows)) yield* readBenchmark(source, passages, rows);
+    else
+      for (const question of await readRows(source, rows))
+        yield question.goldenAnswers.length > 0 ? question : null;
   } else yield* readBenchmark(source, passages);
 }
 

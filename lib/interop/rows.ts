@@ -83,10 +83,13 @@ export const promptQuestion = (prompt: string): string =>
   /Question: ([^\r\n]*)/.exec(prompt.slice(Math.max(0, prompt.lastIndexOf('Question: '))))?.[1] ??
   prompt;
 
-/** Reads questions from a Parquet file for verl. @throws Error naming an invalid row */
-export async function readRows(file: string): Promise<Question[]> {
-  const rows = await readParquet(file);
-  return rows.map((value, number) => {
+/**
+ * Reads questions from a Parquet file for verl.
+ * @param rows of a file that has been read
+ * @throws Error naming an invalid row
+ */
+export async function readRows(file: string, rows?: readonly object[]): Promise<Question[]> {
+  return (rows ?? (await readParquet(file))).map((value, number) => {
     const parsed = rowSchema.safeParse(value);
     if (!parsed.success)
       throw new Error(

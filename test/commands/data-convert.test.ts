@@ -5,10 +5,12 @@ import { describe, expect, it } from 'vitest';
 import { loadDataSet, loadQuestions } from '../../lib/data/flashrag.js';
 import { methodRollout } from '../../lib/interop/export.js';
 import { readRows, writeRows } from '../../lib/interop/rows.js';
+import { writeParquet } from '../../lib/io/parquet.js';
 import {
   HOTPOT_BRIDGE,
   HOTPOT_COMPARISON,
   MUSIQUE_TWO_AND_ONE,
+  onHuggingFace,
   TWO_WIKI_BRIDGE_COMPARISON,
 } from '../data/formats/rows.js';
 import { temporaryFolder } from '../folder.js';
@@ -53,6 +55,24 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
     expect(code).toBe(0);
     expect(linesOf(at('back', 'questions.jsonl'))).toEqual(linesOf(at('all', 'questions.jsonl')));
     expect(existsSync(at('back', 'corpus.jsonl'))).toBe(false);
+  });
+
+  it('reads a benchmark’s Parquet file', async () => {
+    const rows = [HOTPOT_BRIDGE, { ...HOTPOT_BRIDGE, _id: 'x', answer: null as never }];
+    await writeParquet(at('train-00000-of-00001.parquet'), rows.map(onHuggingFace) as never, {
+      id: 'text',
+      question: 'text',
+      answer: 'text',
+      type: 'text',
+      level: 'text',
+      supporting_facts: { title: ['text'], sent_id: ['integer'] },
+      context: { title: ['text'], sentences: [['text']] },
+    });
+    const { code } = await convert(['train-00000-of-00001.parquet', '--out', 'from-parquet']);
+    expect(code).toBe(0);
+    expect(linesOf(at('from-parquet', 'questions.jsonl'))).toEqual(
+      linesOf(at('all', 'questions.jsonl')).slice(0, 1),
+    );
   });
 
   it('writes the benchmarks’ original formats', async () => {

@@ -1,4 +1,7 @@
 /** The interface of benchmark formats, and shared helpers. */
+import { transpose } from 'd3-array';
+import { z } from 'zod';
+import { tryParseJson } from '../../io/json.js';
 import { splitContents, type Passage, type Question } from '../question.js';
 
 /** Builds a corpus. */
@@ -32,6 +35,21 @@ export class PassageCollector {
     return contents === undefined ? undefined : { id, ...splitContents(contents) };
   }
 }
+
+/**
+ * A list of tuples. Some copies on Hugging Face have a list by column instead, or JSON.
+ * @param columns the names that each column may have
+ */
+export const tuples = <T extends z.ZodType>(tuple: T, ...columns: readonly string[][]) =>
+  z.preprocess((value) => {
+    const parsed = typeof value === 'string' ? tryParseJson(value) : value;
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return parsed;
+    const named = new Map(Object.entries(parsed));
+    const lists = columns.map((names) => named.get(names.find((name) => named.has(name)) ?? ''));
+    const [first] = lists;
+    const areColumns = lists.every((list) => Array.isArray(list) && list.length === first.length);
+    return areColumns ? transpose(lists as unknown[][]) : parsed;
+  }, z.array(tuple));
 
 /** Counts a question without the paragraphs of its facts, as in HotpotQA's fullwiki. */
 export function countIncomplete(

@@ -7,7 +7,13 @@
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/answer-match.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
-import { annotatedPassages, countIncomplete, joinSentences, type DataFormat } from './format.js';
+import {
+  annotatedPassages,
+  countIncomplete,
+  joinSentences,
+  tuples,
+  type DataFormat,
+} from './format.js';
 
 const paragraphSchema = z.tuple([z.string(), z.array(z.string())]);
 /** 2WikiMultiHopQA extends these rows. */
@@ -17,8 +23,8 @@ export const hotpotSchema = z.object({
   answer: z.string().nullish(),
   type: z.string().optional(),
   level: z.string().optional(),
-  supporting_facts: z.array(z.tuple([z.string(), z.int()])).default([]),
-  context: z.array(paragraphSchema),
+  supporting_facts: tuples(z.tuple([z.string(), z.int()]), ['title'], ['sent_id']).default([]),
+  context: tuples(paragraphSchema, ['title'], ['sentences', 'content']),
 });
 
 export interface Article {
@@ -75,7 +81,8 @@ export const hotpotqa: DataFormat = {
   name: 'hotpotqa',
   hasOneAnswer: true,
   ending: '.json',
-  matches: (row) => '_id' in row && 'context' in row && !('evidences' in row),
+  matches: (row) =>
+    ('_id' in row || 'supporting_facts' in row) && 'context' in row && !('evidences' in row),
   read: (row, passages) => {
     const { _id: id, question, answer, type, level, ...annotated } = hotpotSchema.parse(row);
     const articles = annotated.context.map(([title, sentences]): Article => {

@@ -19,15 +19,34 @@ import { tripleGraph, twoWiki } from './two-wiki.js';
 /** To add a format, write its file and list it here. */
 export const DATA_FORMATS: readonly DataFormat[] = [hotpotqa, twoWiki, musique];
 
-/** Reads the elements of a JSON array, or the lines of a JSON Lines file. */
+/** The format of a row. */
+const findFormat = (row: unknown): DataFormat | undefined =>
+  DATA_FORMATS.find(({ matches }) => typeof row === 'object' && row !== null && matches(row));
+
+/** Whether rows of a Parquet file are a benchmark's; verl's have a reward model. */
+export const isBenchmark = ([first]: readonly object[]): boolean =>
+  first !== undefined && !('reward_model' in first) && findFormat(first) !== undefined;
+
+/** On Hugging Face, `_id` may be `id`; test sets have null, Parquet files bigints. */
+function plainRow(row: object): object {
+  const fields = Object.entries(row).filter(([, value]) => value !== null);
+  const { id, ...named } = Object.fromEntries(fields) as Record<string, unknown>;
+  const text = JSON.stringify({ id, _id: id, ...named }, (_, value: unknown) =>
+    typeof value === 'bigint' ? Number(value) : value,
+  );
+  return JSON.parse(text) as object;
+}
+
+/** Reads the elements of a JSON array (also one under `data`), or lines of JSON. */
 async function* readRows(file: string): AsyncGenerator<unknown> {
-  if (await beginsWithArray(file)) yield* readArray(file);
+  const path = await arrayPath(file);
+  if (path) yield* readArray(file, path);
   else yield* readJsonLines(file, (value) => value, 'rows of a benchmark');
 }
 
-async function* readArray(file: string): AsyncGenerator<unknown> {
+async function* readArray(file: string, path: string): AsyncGenerator<unknown> {
   const rows: unknown[] = [];
-  const parser = new JSONParser({ paths: ['$.*'], keepStack: false });
+  const parser = new JSONParser({ paths: [path], keepStack: false });
   parser.onValue = ({ value }) => void rows.push(value);
   const fail = (cause: Error): never => {
     throw new Error(`Expected JSON in ${file}, but ${cause.message}`, { cause });
@@ -59,13 +78,16 @@ async function* readArray(file: string): AsyncGenerator<unknown> {
     throw new Error(`Expected a JSON array in ${file}, but the file is truncated.`);
 }
 
-async function beginsWithArray(file: string): Promise<boolean> {
+/** Where a file has its array; null for lines. */
+async function arrayPath(file: string): Promise<string | null> {
   const stream = await openFile(file);
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     stream.destroy();
-    return chunk.toString().trimStart().startsWith('[');
+    const [start = ''] = /^\s*({\s*"data"\s*:\s*)?\[/.exec(chunk.toString()) ?? [];
+    if (start === '') return null;
+    return start.includes('{') ? '$.data.*' : '$.*';
   }
-  return false;
+  return null;
 }
 
 /** The split in a file name: `train` for `hotpot_train_v1.1.json`; validation is `dev`. */
@@ -78,25 +100,25 @@ const splitName = (file: string): string | undefined =>
 /**
  * Reads a benchmark's file: a question per row, null without an answer. Adds their
  * passages to `passages`.
+ * @param rows of a file that has been read
  * @throws Error naming a row that matches no format
  */
 export async function* readBenchmark(
   file: string,
   passages: PassageCollector,
+  rows: Iterable<unknown> | AsyncIterable<unknown> = readRows(file),
 ): AsyncGenerator<Question | null> {
   const split = splitName(file);
   let number = 0;
-  for await (const row of readRows(file)) {
+  for await (const row of rows) {
     number++;
-    const format = DATA_FORMATS.find(
-      ({ matches }) => typeof row === 'object' && row !== null && matches(row),
-    );
+    const format = findFormat(row);
     if (!format)
       throw new Error(
         `Expected row ${number} of ${file} to be one of ${DATA_FORMATS.map(({ name }) => name).join(', ')}, but got ${JSON.stringify(row)?.slice(0, 80)}.`,
       );
     try {
-      const question = format.read(row as object, passages);
+      const question = format.read(plainRow(row as object), passages);
       if (question) questionType(question);
       yield question && split ? { ...question, split } : question;
     } catch (error) {

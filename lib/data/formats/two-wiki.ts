@@ -8,11 +8,22 @@ import { groups } from 'd3-array';
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/answer-match.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
-import { annotatedPassages, countIncomplete, joinSentences, type DataFormat } from './format.js';
+import {
+  annotatedPassages,
+  countIncomplete,
+  joinSentences,
+  tuples,
+  type DataFormat,
+} from './format.js';
 import { hotpotSchema } from './hotpotqa.js';
 
 const rowSchema = hotpotSchema.extend({
-  evidences: z.array(z.tuple([z.string(), z.string(), z.string()])),
+  evidences: tuples(
+    z.tuple([z.string(), z.string(), z.string()]),
+    ['fact'],
+    ['relation'],
+    ['entity'],
+  ),
 });
 
 /** How many triples back a later hop finds its subject: in one chain, or in two. */
@@ -60,7 +71,7 @@ export const twoWiki: DataFormat = {
   name: '2wikimultihopqa',
   hasOneAnswer: true,
   ending: '.json',
-  matches: (row) => '_id' in row && 'evidences' in row,
+  matches: (row) => 'context' in row && 'evidences' in row,
   read: (row, passages) => {
     const { _id: id, question, answer, type, ...annotated } = rowSchema.parse(row);
     const added = annotated.context.map(([title, sentences]) => ({

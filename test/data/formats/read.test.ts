@@ -9,6 +9,7 @@ import {
   HOTPOT_BRIDGE,
   HOTPOT_COMPARISON,
   MUSIQUE_TWO_AND_ONE,
+  onHuggingFace,
   TWO_WIKI_BRIDGE_COMPARISON,
 } from './rows.js';
 
@@ -57,6 +58,28 @@ describe('readBenchmark', () => {
     await expect(readFile('bad.json', Buffer.from(text.slice(1), 'latin1'))).rejects.toThrow(
       /bad\.json.*UTF-8|UTF-8.*bad\.json/,
     );
+  });
+
+  it('reads columns and JSON as on Hugging Face, and rows under `data`', async () => {
+    const rows = [HOTPOT_BRIDGE, HOTPOT_COMPARISON, TWO_WIKI_BRIDGE_COMPARISON];
+    const expected = await readFile('train.json', JSON.stringify(rows));
+    const lines = rows.map((row) => `${JSON.stringify(onHuggingFace(row as never))}\n`).join('');
+    expect(await readFile('train.jsonl', lines)).toEqual(expected);
+    const { context, evidences, supporting_facts: facts, ...wiki } = TWO_WIKI_BRIDGE_COMPARISON;
+    const [asJson, supported] = [JSON.stringify(context), JSON.stringify(facts)];
+    const packed = { ...wiki, context: asJson, supporting_facts: supported };
+    const row = JSON.stringify({ ...packed, evidences: JSON.stringify(evidences) });
+    expect(await readFile('train.jsonl', `${row}\n`)).toEqual(
+      await readFile('train.json', JSON.stringify([TWO_WIKI_BRIDGE_COMPARISON])),
+    );
+    const wrapped = JSON.stringify({ data: rows, version: 1 });
+    expect(await readFile('train.json', wrapped)).toEqual(expected);
+  });
+
+  it('rejects columns of different lengths', async () => {
+    const columns = { title: ['a', 'b'], sentences: [['one']] };
+    const row = JSON.stringify({ ...HOTPOT_BRIDGE, context: columns });
+    await expect(readFile('rows.jsonl', `${row}\n`)).rejects.toThrow(/Row 1.*context/s);
   });
 
   it('reports rows that are nested too deeply', async () => {

@@ -16,6 +16,20 @@ export const HOTPOT_COMPARISON = {
   level: 'hard',
 };
 
+/** As on Hugging Face: columns, `id`, and nulls. */
+export const onHuggingFace = (
+  row: typeof HOTPOT_BRIDGE | typeof TWO_WIKI_BRIDGE_COMPARISON,
+): object => {
+  const { _id: id, context, supporting_facts: facts, ...others } = row;
+  const columns = {
+    context: { sentences: context.map(([, lines]) => lines), title: context.map(([name]) => name) },
+    supporting_facts: { title: facts.map(([name]) => name), sent_id: facts.map(([, at]) => at) },
+  };
+  if (!('evidences' in others)) return { id, ...others, ...columns };
+  const [fact, relation, entity] = [0, 1, 2].map((i) => others.evidences.map((one) => one[i]));
+  return { id, ...others, ...columns, level: null, evidences: { fact, relation, entity } };
+};
+
 /** The first article names the second. */
 export const HOTPOT_BRIDGE = {
   _id: 'h2',
