@@ -5,6 +5,7 @@ import type { Trajectory } from '../rollout/trajectory.js';
 import { plural } from '../text/english.js';
 import { renderSvg } from './charts/render.js';
 import { wrapSpec, type Chart, type VegaLiteSpec } from './charts/spec.js';
+import { readableSpec } from './charts/readable.js';
 import {
   createFrame,
   isSeries,
@@ -103,7 +104,11 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
       };
     case 'chart': {
       const text = `${item.title}\n${item.alt}`;
-      return { [MIME.vegaLite]: item.spec, [MIME.svg]: await renderSvg(item), [MIME.text]: text };
+      return {
+        [MIME.vegaLite]: readableSpec(item.spec),
+        [MIME.svg]: await renderSvg(item),
+        [MIME.text]: text,
+      };
     }
   }
 }

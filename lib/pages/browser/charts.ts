@@ -1,6 +1,7 @@
 /** Makes the charts of a page interactive. */
 import embed, { type Result, type VisualizationSpec } from 'vega-embed';
 import { narrowed } from '../../report/charts/narrow.js';
+import { readableSpec } from '../../report/charts/readable.js';
 import type { DrawnSpec } from '../../report/charts/spec.js';
 import { h } from './dom.js';
 
@@ -27,7 +28,7 @@ async function drawChart(
   change: (spec: Spec) => Spec,
 ): Promise<void> {
   const spec = change(JSON.parse(textContent) as Spec);
-  const { $schema: _, ...drawn } = spec; // names version 5, for JupyterLab; this page has version 6
+  const { $schema: _, ...drawn } = readableSpec(spec); // names version 5, for JupyterLab; this page has version 6
   const figure = document.getElementById(dataset.chart!)!;
   const live = h('div');
   // `ast`: the page's policy forbids `eval`, so expressions are interpreted.

@@ -10,6 +10,7 @@ import type { View } from 'vega';
 import type { TopLevelSpec } from 'vega-lite';
 import { findProgram } from '../../io/paths.js';
 import { limitTime } from '../../io/time-limit.js';
+import { readableSpec } from './readable.js';
 import type { Chart } from './spec.js';
 
 /** Width of characters in em, by class. */
@@ -95,8 +96,7 @@ export async function loadVega(): Promise<(chart: Pick<Chart, 'title' | 'spec'>)
       );
     const view = limitTime(Math.ceil(timeout), fail, () => {
       // A copy, because Vega marks rows.
-      const copy = structuredClone(spec) as unknown as TopLevelSpec;
-      const { spec: vegaSpec } = compile(copy, { logger });
+      const { spec: vegaSpec } = compile(readableSpec(spec) as unknown as TopLevelSpec, { logger });
       return new vega.View(vega.parse(vegaSpec, undefined, { ast: true }), options).run();
     });
     // Vega itself only warns.

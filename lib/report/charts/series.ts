@@ -1,5 +1,5 @@
 /** Colours, shapes and dashes of the series of a chart. */
-import { fieldTitle, valueTitle } from '../titles.js';
+import { entryOf, fieldTitle, valueTitle } from '../titles.js';
 
 interface Style {
   color: string;
@@ -53,7 +53,7 @@ export const STYLES: readonly Style[] = [
   { color: '#a0623d', shape: 'triangle-left' },
 ];
 
-const FIELD_STYLES: Readonly<Record<string, Readonly<Record<string, Style | undefined>>>> = {
+const FIELD_STYLES: Readonly<Record<string, Readonly<Record<string, Style>>>> = {
   method: METHOD_STYLES,
   model: { base: STYLES[3], instruct: STYLES[4], hasty: STYLES[5], paired: STYLES[6] },
 };
@@ -71,7 +71,7 @@ export const fieldName = (field: string): string => field.replace(/[\\.[\]'"]/g,
 
 /** Colour, shape, dashes and offset of the values of a field, in one legend. */
 export function seriesChannels(field: string, values: readonly string[]) {
-  const fixed = values.map((value) => FIELD_STYLES[field]?.[value]);
+  const fixed = values.map((value) => entryOf(entryOf(FIELD_STYLES, field), value));
   const free = STYLES.filter(({ color }) => !fixed.some((style) => style?.color === color));
   const styles = fixed.map((style, i) => style ?? free[i % free.length]);
   const domain = values.map((value) => valueTitle(field, value));

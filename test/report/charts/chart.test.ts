@@ -186,3 +186,25 @@ describe('textWidth', () => {
     expect(textWidth({ fontSize: 10, limit: 20 }, 'parallelizable')).toBe(20);
   });
 });
+
+describe('names that Vega reads as its own', () => {
+  it.each(['if', 'constructor', 'toString', '__proto__'])('draws %s', async (name) => {
+    const named = createFrame(
+      cross([name, 'other'], range(3), (method, step) => ({
+        method,
+        step,
+        metric: 'reward',
+        value: step / 3,
+      })),
+    );
+    const svg = await renderSvg(lineChart(named, { title: 'T', x: 'step', color: 'method' }));
+    expect(svg).toContain(`>${name}\u2060</text>`);
+    for (const { color } of STYLES.slice(0, 2)) expect(svg).toContain(`stroke="${color}"`);
+    const foreign = {
+      data: { values: [{ [name]: name, b: 1 }] },
+      mark: 'bar',
+      encoding: { x: { field: name, sort: [name] }, y, color: { field: name } },
+    };
+    expect(await renderSvg({ title: 'T', spec: foreign })).toMatch(/fill="#[0-9a-f]{6}"/);
+  });
+});
