@@ -21,6 +21,9 @@ import { runCompare } from './compare.js';
 import { selectQuestions, runEvaluate } from './evaluate.js';
 import { runTrain } from './train.js';
 
+/** Most bytes that file systems allow in a name. */
+const MAX_NAME_BYTES = 255;
+
 interface SweepSettings {
   out?: string;
   data?: string;
@@ -67,20 +70,32 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
     chosen
       .map(([field, value]) => `${field}=${text(field, value)}`)
       .join(',')
-      .replaceAll(/[^\w.,=-]+/g, '_'),
+      .replaceAll(/[^\p{L}\p{N}_.,=-]+/gu, '_'),
   );
+  const long = names.find((name) => Buffer.byteLength(name) > MAX_NAME_BYTES);
+  if (long !== undefined)
+    throw new Error(
+      `Expected names of at most ${MAX_NAME_BYTES} bytes for the folders of combinations, but one is ${Buffer.byteLength(long)} bytes long: ${long.slice(0, 60)}… Give long values in files of their own, or sweep fewer settings.`,
+    );
   const repeated = names.find((name, i) => names.indexOf(name) < i);
   if (repeated !== undefined)
     throw new Error(
       `Expected a folder per combination, but two are named ${repeated}. Values under "sweep" must differ, and not only in special characters.`,
     );
-  return Promise.all(
+  const points = await Promise.all(
     combinations.map(async (chosen, i) => {
       const overrides = chosen.map(([field, value]) => nestSetting(field, value));
       const { config } = await resolveTrainConfig(base, ...overrides);
       return { name: names[i], config };
     }),
   );
+  const configs = points.map(({ config }) => JSON.stringify(config));
+  const same = configs.findIndex((config, i) => configs.indexOf(config) < i);
+  if (same >= 0)
+    throw new Error(
+      `Expected a training per combination, but ${names[configs.indexOf(configs[same])]} and ${names[same]} are the same. A setting may be named only once under "sweep".`,
+    );
+  return points;
 }
 
 /** Trains unfinished runs, then writes the page. The exit code is 130 after Ctrl-C. */

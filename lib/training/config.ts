@@ -318,14 +318,14 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Merges deeply; later values win, lists are replaced. */
 export function mergeOverrides(...parts: readonly ConfigOverrides[]): Record<string, unknown> {
-  const merged: Record<string, unknown> = {};
+  const merged = new Map<string, unknown>();
   for (const part of parts)
     for (const [key, value] of Object.entries(part)) {
       if (value === undefined) continue;
-      const before = merged[key];
-      merged[key] = isObject(before) && isObject(value) ? mergeOverrides(before, value) : value;
+      const before = merged.get(key);
+      merged.set(key, isObject(before) && isObject(value) ? mergeOverrides(before, value) : value);
     }
-  return merged;
+  return Object.fromEntries(merged);
 }
 
 /**

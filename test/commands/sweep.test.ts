@@ -56,6 +56,25 @@ describe('expandGrid', () => {
     await expect(expandGrid({ ...BASE, sweep: { seed: [1, 1] } })).rejects.toThrow(/seed=1/);
   });
 
+  it('keeps letters of other scripts, and rejects names that are too long', async () => {
+    const models = ['é', '模型'].map((name) => join(root, name));
+    for (const folder of models) {
+      mkdirSync(folder);
+      writeFileSync(join(folder, 'config.json'), '{}');
+    }
+    const named = await expandGrid({ ...BASE, sweep: { model: models } });
+    expect(named.map(({ name }) => name)).toEqual(['model=é', 'model=模型']);
+    const long = Array.from({ length: 100 }, (_, i) => i + 1);
+    const grid = expandGrid({ ...BASE, sweep: { 'grpo.topKs': [long] } });
+    await expect(grid).rejects.toThrow(/255 bytes.*grpo\.topKs=_1,2/s);
+  });
+
+  it('rejects combinations that are the same training', async () => {
+    const sweep = { rollout: [{ topK: 1 }, { topK: 2 }], 'rollout.topK': [3] };
+    await expect(expandGrid({ ...BASE, sweep })).rejects.toThrow(/topK_1_,.*topK_2_,.*same/s);
+    await expect(expandGrid({ ...BASE, sweep: { '__proto__.x': [1] } })).rejects.toThrow();
+  });
+
   it('rejects a file without lists, and unknown settings', async () => {
     await expect(expandGrid(BASE)).rejects.toThrow(/sweep/);
     await expect(expandGrid({ ...BASE, sweep: { seed: 1 } })).rejects.toThrow(/sweep.seed/);

@@ -1,7 +1,7 @@
 /** Reads a run's folder, even during training. */
 import { createReadStream, existsSync } from 'node:fs';
 import path from 'node:path';
-import { range } from 'd3-array';
+import { range, sort } from 'd3-array';
 import { readJson, readLines } from '../../io/files.js';
 import { fileSize, isComplete, parseLogLine, readLog } from '../../io/logs.js';
 import {
@@ -32,9 +32,21 @@ export interface RunState {
 /** Bytes read from a file's end: far more than all metrics or a step's rollouts. */
 export const TAIL_BYTES = 16e6;
 
+/**
+ * Metrics in the order of steps, which another program may not have written in order.
+ * @throws Error for a step that is missing or repeated
+ */
 export async function readSteps(folder: string): Promise<StepMetrics[]> {
-  type Line = { step: number };
-  const lines = await readLog<Line>(path.join(folder, METRICS_FILE), TAIL_BYTES);
+  type Line = { step: number } & Record<string, unknown>;
+  const file = path.join(folder, METRICS_FILE);
+  // `export torch` also records answers to validation questions.
+  const log = (await readLog<Line>(file, TAIL_BYTES)).filter(({ validation }) => !validation);
+  const lines = sort(log, ({ step }) => step);
+  const wrong = lines.find(({ step }, i) => !Number.isFinite(step) || lines[i - 1]?.step === step);
+  if (wrong)
+    throw new Error(
+      `Expected a line per step in ${file}, but ${Number.isFinite(wrong.step) ? `step ${wrong.step} has several` : `got ${JSON.stringify(wrong).slice(0, 60)}`}. Keep one run per file.`,
+    );
   // Besides alarms, drops null, which stands for NaN.
   const isMetric = (entry: [string, unknown]): entry is [string, number] =>
     typeof entry[1] === 'number';

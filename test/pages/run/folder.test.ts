@@ -41,6 +41,20 @@ describe('readRun', () => {
     expect((await readRun(folder)).steps).toEqual([{ step: 1, metrics: { reward: 0.5 } }]);
   });
 
+  it.each([
+    ['{"step": 2}\n{"step": 10}\n{"step": 1}\n', [1, 2, 10]],
+    ['{"step": 0, "validation": true}\n{"step": 1}\n{"step": 1, "validation": true}', [1]],
+    ['{"step": 2}\n{"step": 1}\n{"step": 2}\n', /metrics\.jsonl.*step 2 has several/],
+    ['{"step": 2}\n{"epoch": 1}\n', /metrics\.jsonl.*"epoch"/],
+  ])('orders steps, and rejects repeated and missing ones: %j', async (lines, expected) => {
+    const folder = path.join(root, 'foreign');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path.join(folder, 'metrics.jsonl'), lines);
+    const steps = readRun(folder).then((run) => run.steps.map(({ step }) => step));
+    if (Array.isArray(expected)) expect(await steps).toEqual(expected);
+    else await expect(steps).rejects.toThrow(expected);
+  });
+
   it('skips an unfinished line', async () => {
     const folder = path.join(root, 'writing');
     writeStep(folder, 0);
