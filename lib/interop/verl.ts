@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { readJsonLines, writeFileSafely, writeJson } from '../io/files.js';
+import { readJsonLines, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { rewardConstants } from '../rewards/presets.js';
 import { ambiguity, splitTranscript } from '../text/response.js';
@@ -18,13 +18,22 @@ import {
 } from './export.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
-/** YAML for OmegaConf: mappings as lines, the rest as JSON without interpolation. */
+/** JSON for OmegaConf, in which `${` and backslashes before it are text. */
+const literalJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(
+    value,
+    (_, inner: unknown) =>
+      typeof inner === 'string' ? inner.replace(/(\\*)\$\{/g, '$1$1\\${') : inner,
+    indent,
+  );
+
+/** YAML for OmegaConf: mappings as lines, the rest as JSON. */
 function formatYaml(value: object, indent = ''): string {
   return Object.entries(value)
     .map(([key, inner]: [string, unknown]) =>
       typeof inner === 'object' && inner !== null && !Array.isArray(inner)
         ? `${indent}${key}:\n${formatYaml(inner, `${indent}  `)}`
-        : `${indent}${key}: ${JSON.stringify(inner).replaceAll('${', '\\\\${')}\n`,
+        : `${indent}${key}: ${literalJson(inner)}\n`,
     )
     .join('');
 }
@@ -68,7 +77,7 @@ export async function writeVerl(
     await cp(packagePath('data', 'templates', 'verl', from), path.join(folder, to));
   const loop = { name: 'parallelsearch', _target_: 'parallelsearch.agent_loop.SearchAgentLoop' };
   const loops = [{ ...loop, ...pythonRollout(training) }];
-  await writeJson(path.join(folder, 'agent_loops.yaml'), loops);
+  await writeFileSafely(path.join(folder, 'agent_loops.yaml'), `${literalJson(loops, 2)}\n`);
   await writeFileSafely(path.join(folder, 'config', 'train.yaml'), formatConfig(training));
   return numbers;
 }

@@ -86,15 +86,22 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
   it('writes a verl training with equal rewards in Python', { timeout: PATIENCE_MS }, async () => {
     const { code, stderr } = await runExport(
       ...words`verl verl --data typed --transcripts transcripts.jsonl`,
+      '--model',
+      'a\\${x}',
+      '--retriever',
+      'http://h/${x}',
     );
     expect(stderr).toMatch(/4 training and 4 validation questions, 10001 test cases/);
     expect(code).toBe(0);
     expect(read('verl', 'config', 'train.yaml')).toMatch(
       /defaults: \[ppo_trainer, paper, grpo, _self_\][^]*lambda_d: 0\.15\n/,
     );
+    // OmegaConf would interpolate `${x}`.
+    expect(read('verl', 'config', 'train.yaml')).toContain(JSON.stringify('a\\\\\\${x}'));
     expect(JSON.parse(read('verl', 'agent_loops.yaml'))).toMatchObject([
       {
         _target_: 'parallelsearch.agent_loop.SearchAgentLoop',
+        retriever: 'http://h/\\${x}',
         rollout: { max_search_turns: 4, split_queries: true },
       },
     ]);
