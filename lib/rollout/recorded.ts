@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { questionType, questionTypeSchema, subQuestionSchema } from '../data/question.js';
 import { describeFaults } from '../io/json.js';
 import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../text/response.js';
-import { messagesSchema, splitConversation } from './recorded-chat.js';
+import { contentSchema, messagesSchema, splitConversation } from './recorded-chat.js';
 import type { Segment, Trajectory } from './trajectory.js';
 
 const idSchema = z.union([z.string(), z.number()]).transform(String);
@@ -105,15 +105,43 @@ const renameFields = <T extends z.infer<typeof recordingSchema>>({
   ...line
 }: T) => ({ ...line, questionId: id, goldenAnswers, finish, maxSearchTurns });
 
+/** What chat templates write around messages. */
+const TEMPLATE =
+  /(?:\s|<\|[^|>]*\|>|<(?:start|end)_of_turn>|<\/?s>|\[\/?INST\]|\b(?:system|user|assistant|model)\b:?)*/y;
+
+/** Length of the prompt that a response repeats, in a chat template if it is messages. */
+function repeatedLength(prompt: string | readonly string[], response: string): number {
+  if (typeof prompt === 'string') return response.startsWith(prompt) ? prompt.length : 0;
+  const skipTemplate = (from: number): number => {
+    TEMPLATE.lastIndex = from;
+    return from + TEMPLATE.exec(response)![0].length;
+  };
+  let end = 0;
+  for (const text of prompt.map((content) => content.trim())) {
+    const start = response.startsWith(text, end) ? end : skipTemplate(end);
+    if (!response.startsWith(text, start)) return 0;
+    end = start + text.length;
+  }
+  return skipTemplate(end);
+}
+
+/** Text, or the texts of messages. */
+const promptSchema = z.union([
+  z.string(),
+  z.array(
+    z.looseObject({ content: contentSchema.nullish() }).transform((one) => one.content ?? ''),
+  ),
+]);
+
 /** A response that uses the paper's tags. */
 export const transcriptSchema = recordingSchema
-  .extend({ prompt: optional(z.string()), response: z.string() })
+  .extend({ prompt: optional(promptSchema), response: z.string() })
   .transform(({ prompt, response, ...line }) => {
-    const repeated = prompt && response.startsWith(prompt) ? prompt.length : 0;
-    const segments = splitTranscript(response.slice(repeated));
+    const segments = splitTranscript(response.slice(prompt ? repeatedLength(prompt, response) : 0));
+    const prompts = [prompt ?? []].flat().filter(Boolean);
     return {
       ...renameFields(line),
-      segments: [...(prompt ? [{ kind: 'prompt' as const, text: prompt }] : []), ...segments],
+      segments: [...prompts.map((text) => ({ kind: 'prompt' as const, text })), ...segments],
       ambiguous: ambiguity(segments) ?? undefined,
     };
   });

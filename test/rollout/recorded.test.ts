@@ -78,6 +78,32 @@ describe('parseTrajectory', () => {
     });
   });
 
+  it.each([
+    '',
+    'Be brief.\nWho?\n',
+    '<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n',
+    '<s>[INST] Be brief.\n\nWho? [/INST]',
+  ])('shows a prompt of messages, and cuts it from a response: %j', (repeated) => {
+    const prompt = [
+      { role: 'system', content: 'Be brief. ' },
+      { role: 'user', content: [{ type: 'text', text: 'Who?' }] },
+    ];
+    const answer = '<think>user</think><answer>x</answer>';
+    const line = { id: 1, golden_answers: ['x'], prompt, response: repeated + answer };
+    expect(parseTrajectory(line).segments.map(({ kind, text }) => [kind, text])).toEqual([
+      ['prompt', 'Be brief. '],
+      ['prompt', 'Who?'],
+      ['policy', answer],
+    ]);
+  });
+
+  it('keeps a response that repeats only a part of the prompt', () => {
+    const prompt = [{ role: 'user', content: 'Who?' }];
+    const response = 'Who? I? <answer>Who?</answer>';
+    const cut = { id: 1, golden_answers: ['x'], prompt: [...prompt, ...prompt], response };
+    expect(parseTrajectory(cut).segments.at(-1)!.text).toBe(response);
+  });
+
   it("puts a plain transcript's prompt first and keeps its stop reason", () => {
     const texts = { prompt: 'Do.', response: 'x', stop_reason: 'length' };
     expect(parseTrajectory({ ...transcript, ...texts })).toMatchObject({
