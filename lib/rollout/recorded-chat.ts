@@ -39,9 +39,12 @@ const messageSchema = z.discriminatedUnion('role', [
     /** OpenRouter's name, and vLLM's. */
     reasoning: z.string().nullish(),
     tool_calls: z.array(callSchema).nullish(),
+    /** OpenAI's earlier form of a single call. */
+    function_call: callSchema.shape.function.nullish(),
   }),
   z.object({
-    role: z.literal('tool'),
+    /** A result of an earlier `function_call` has the role `function`. */
+    role: z.enum(['tool', 'function']).transform(() => 'tool' as const),
     tool_call_id: z.string().optional(),
     content: contentSchema,
   }),
@@ -52,6 +55,9 @@ export const messagesSchema = z.array(messageSchema).min(1);
 
 type RecordedMessage = z.infer<typeof messageSchema>;
 type AssistantReply = Extract<RecordedMessage, { role: 'assistant' }>;
+
+const recordedCalls = ({ tool_calls, function_call: called }: AssistantReply) =>
+  tool_calls ?? (called ? [{ function: called }] : []);
 
 /** A tool call. Any tool whose name contains `search` or `retriev` counts as `search`. */
 function toToolCall({ id = '', function: called }: z.infer<typeof callSchema>): ToolCall {
@@ -84,7 +90,7 @@ export function splitConversation(messages: readonly RecordedMessage[]): {
 } {
   const replies = messages.filter(({ role }) => role === 'assistant') as AssistantReply[];
   const hasTags =
-    replies.every(({ tool_calls }) => !tool_calls?.length) &&
+    replies.every((reply) => recordedCalls(reply).length === 0) &&
     replies.some(({ content }) => nextAction(content ?? '').kind !== 'invalid');
   const segments: TextSegment[] = [];
   let question = '';
@@ -92,7 +98,7 @@ export function splitConversation(messages: readonly RecordedMessage[]): {
   for (let i = 0; i < messages.length; i++) {
     const message = messages[i];
     if (message.role === 'assistant') {
-      calls = (message.tool_calls ?? []).map(toToolCall);
+      calls = recordedCalls(message).map(toToolCall);
       segments.push({ kind: 'policy', text: formatReply(message, { calls, hasTags }) });
     } else if (message.role === 'tool') {
       const start = i;

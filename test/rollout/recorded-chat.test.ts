@@ -45,6 +45,17 @@ describe('a recorded conversation', () => {
     ]);
   });
 
+  it('reads a `function_call` like a tool call', () => {
+    const function_call = call('', { query: 'one' }).function;
+    const run = read(
+      { role: 'assistant', content: null, function_call },
+      { role: 'function', name: 'search', content: 'A' },
+      says('x'),
+    );
+    const searchTurns = [{ queries: ['one'], results: [] }];
+    expect(run).toMatchObject({ answer: 'x', modelCalls: 2, searchTurns });
+  });
+
   it('has a turn for each message that searches', () => {
     const run = read(
       { ...calls(call('a', { query: 'one' }, 'web_search')), content: null },
