@@ -4,10 +4,20 @@
  */
 import { z } from 'zod';
 import { questionMetadataSchema, type Question, questionType } from '../data/question.js';
-import { describeFaults, jsonText } from '../io/json.js';
+import { describeFaults, parseJson } from '../io/json.js';
 import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import { buildPrompt } from '../text/prompts.js';
+
+/** A text that is JSON; gives its value. */
+export const jsonText = z.string().transform((text, context) => {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    context.addIssue(`Expected JSON, but ${(error as Error).message}`);
+    return z.NEVER;
+  }
+});
 
 const COLUMNS = {
   data_source: 'text',

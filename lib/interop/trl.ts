@@ -4,7 +4,7 @@ import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { writeJson } from '../io/files.js';
-import { describeFaults, jsonText } from '../io/json.js';
+import { describeFaults } from '../io/json.js';
 import { readParquet } from '../io/parquet.js';
 import { packagePath } from '../io/paths.js';
 import { rewardConstants } from '../rewards/presets.js';
@@ -18,6 +18,7 @@ import {
   type TrainingExport,
 } from './export.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
+import { jsonText } from './rows.js';
 
 /** Maximum tokens of a context and its continuation (App. A.4). */
 const MAX_LENGTH = 4096;

@@ -63,16 +63,6 @@ export const parseExactJson = (text: string): unknown => parseJson(text, MARK);
 export const printExactJson = (value: unknown, indent: number): string =>
   JSON.stringify(value, null, indent).replace(MARKED, '$1');
 
-/** A text that is JSON; gives its value. */
-export const jsonText = z.string().transform((text, context) => {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    context.addIssue(`Expected JSON, but ${(error as Error).message}`);
-    return z.NEVER;
-  }
-});
-
 /** Maximum number of faults in a message: third-party JSON may have a million. */
 const MAX_FAULTS = 3;
 
