@@ -17,12 +17,7 @@ if (!chromiumPath) {
 
 let browser: Promise<Browser> | undefined;
 
-/** Closes all pages; call it after opening some. The browser stays for the next file. */
-export async function closePages(): Promise<void> {
-  for (const context of (await browser)?.contexts() ?? []) await context.close();
-}
-
-/** Ends the browser, so that the process can. */
+/** Closes all pages; call it after opening some. */
 export async function closeChromium(): Promise<void> {
   await (await browser)?.close();
   browser = undefined;

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../folder.js';
-import { chromiumPath, closePages, openPage } from './chromium.js';
+import { chromiumPath, closeChromium, openPage } from './chromium.js';
 import { accessibilityComplaints, chartComplaints } from './page-checks.js';
 import { layoutComplaints, THOROUGH } from './page-checks.js';
 
@@ -22,7 +22,7 @@ const GOOD = `<!doctype html><html lang="en"><head><title>T</title></head><body 
 
 describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () => {
   const file = path.join(temporaryFolder(), 'page.html');
-  afterAll(closePages);
+  afterAll(closeChromium);
   const complaintsOf = async (html: string, find = accessibilityComplaints): Promise<string> => {
     writeFileSync(file, html);
     const { page } = await openPage(file);

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type * as Axe from 'axe-core';
 import { isFull } from '../full.js';
-import { closePages, openPage, type Page } from './chromium.js';
+import { closeChromium, openPage, type Page } from './chromium.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
@@ -372,6 +372,6 @@ export async function complaintsAboutReport(file: string): Promise<string[]> {
     found.push(...(await accessibilityComplaints(page)));
     complaints.push(...found.map((line) => `${withScripts ? 'with' : 'without'} scripts: ${line}`));
   }
-  await closePages();
+  await closeChromium();
   return complaints;
 }

@@ -9,7 +9,7 @@ import { packagePath } from '../../lib/io/paths.js';
 import { findJupyterLab, INSTALL_JUPYTERLAB } from '../../lib/notebook/jupyter.js';
 import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { readNotebook } from '../../lib/notebook/nbformat.js';
-import { chromiumPath, closePages, openPage } from '../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
 import type { OpenPage, Page } from '../browser/chromium.js';
 import { startLab, type LabServer } from './lab-server.js';
 import { code, markdown, writeCells } from './notebooks.js';
@@ -91,7 +91,7 @@ describe.skipIf(!found || !chromiumPath)(
       await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
     }, 2 * PATIENCE_MS);
     afterAll(async () => {
-      await closePages();
+      await closeChromium();
       await lab?.close();
       if (kernelPid > 0)
         expect(() => process.kill(kernelPid, 0), 'the kernel has ended').toThrow('ESRCH');

@@ -4,11 +4,11 @@ import { Script } from 'node:vm';
 import { afterAll, describe, expect, it } from 'vitest';
 import { bundleScript, dataScript, inlineScript, pageHtml } from '../../lib/pages/page.js';
 import { markup, markupHtml, trustedHtml } from '../../lib/report/markup.js';
-import { chromiumPath, closePages, openPage } from '../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
 import { INJECTION } from './viewer/synthetic.js';
 
-afterAll(closePages);
+afterAll(closeChromium);
 
 /** As modules of `lib/` refer to their pages' scripts. */
 const module = (name: string): URL => new URL(`../../lib/${name}`, import.meta.url);

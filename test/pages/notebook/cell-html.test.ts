@@ -8,7 +8,7 @@ import { cellOutput, reportHtml } from '../../../lib/pages/notebook/page.js';
 import { isPlainHtml } from '../../../lib/pages/notebook/plain.js';
 import { createTranscript, mimeBundle } from '../../../lib/report/display.js';
 import { markupHtml } from '../../../lib/report/markup.js';
-import { chromiumPath, closePages, openPage } from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import { temporaryFolder } from '../../folder.js';
 import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
 import { syntheticReport, syntheticTable } from '../../report/fixtures.js';
@@ -58,7 +58,7 @@ describe('isPlainHtml', () => {
   });
 });
 
-afterAll(closePages);
+afterAll(closeChromium);
 
 describe.skipIf(!chromiumPath)('an untrusted notebook in Chromium', () => {
   it('runs, requests and loads nothing', async () => {

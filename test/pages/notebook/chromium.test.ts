@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reportHtml } from '../../../lib/pages/notebook/page.js';
 import { writeIndex } from '../../../tools/reports/index-page.js';
-import { chromiumPath, closePages, openPage, type OpenPage } from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage, type OpenPage } from '../../browser/chromium.js';
 import {
   accessibilityComplaints,
   chartComplaints,
@@ -18,7 +18,7 @@ import { syntheticNotebook } from '../../report/fixtures.js';
 const NUM_CHARTS = 4;
 const folder = temporaryFolder();
 const file = path.join(folder, 'report.html');
-afterAll(closePages);
+afterAll(closeChromium);
 writeFileSync(file, (await reportHtml(await syntheticNotebook())).html);
 
 it('the report is a file under 3 MB', () => {

@@ -18,7 +18,7 @@ import { resolveRollout } from '../../../lib/training/methods.js';
 import { INITIAL_MODELS } from '../../../lib/training/models.js';
 import { adapterFolder, modelNameForRun } from '../../../lib/training/policy-runs.js';
 import type { PolicyRun } from '../../../lib/training/policy-runs.js';
-import { chromiumPath, closePages, openPage } from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import type { OpenPage, Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { isCutShort, numTrainedSteps } from '../../experiments/cut-short.js';
@@ -75,7 +75,7 @@ describe.skipIf(!chromiumPath)(
       page = opened.page;
       page.setDefaultTimeout(PATIENCE_MS);
     }, 2 * PATIENCE_MS);
-    afterAll(closePages);
+    afterAll(closeChromium);
 
     const ready = (checkpoint: string): Promise<void> =>
       page.locator(`#playground[data-ready=${checkpoint}]`).waitFor();

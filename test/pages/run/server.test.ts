@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startWatchServer } from '../../../lib/pages/run/server.js';
-import { chromiumPath, closePages, openPage } from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from './run.js';
@@ -96,7 +96,7 @@ describe('the server of the live page', () => {
       expect(await accessibilityComplaints(page)).toEqual([]);
       await live.close();
       await page.getByText('No response').waitFor();
-      await closePages();
+      await closeChromium();
     },
     300_000,
   );

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findRuns, runsPageHtml } from '../../../lib/pages/runs/page.js';
 import { startRunsServer } from '../../../lib/pages/runs/server.js';
-import { chromiumPath, closePages, openPage } from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import { accessibilityComplaints, complaintsAboutReport } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from '../run/run.js';
@@ -116,7 +116,7 @@ describe('the server of the overview', () => {
       expect(await page.getByRole('checkbox', { name: 'Show b' }).isChecked()).toBe(false);
       expect(complaints).toEqual([]);
       expect(await accessibilityComplaints(page)).toEqual([]);
-      await closePages();
+      await closeChromium();
     },
     300_000,
   );

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ViewerData } from '../../../lib/pages/viewer/data.js';
 import { viewerHtml } from '../../../lib/pages/viewer/page.js';
 import { parseTrajectory } from '../../../lib/rollout/recorded.js';
-import { chromiumPath, closePages, openPage } from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import type { OpenPage, Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
@@ -84,7 +84,7 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     return (await Promise.all(place)).map(Number);
   };
 
-  afterAll(closePages);
+  afterAll(closeChromium);
   beforeAll(async () => {
     opened = await openViewer('many.html', syntheticData(syntheticLines(COUNT), COUNT / 10));
     page = opened.page;

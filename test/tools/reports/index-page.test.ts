@@ -7,7 +7,7 @@ import { lineChart } from '../../../lib/report/charts/chart.js';
 import { markup, markupHtml } from '../../../lib/report/markup.js';
 import { judgeClaims } from '../../../tools/reports/claims.js';
 import { claimsSection, writeIndex } from '../../../tools/reports/index-page.js';
-import { chromiumPath, closePages, openPage } from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import { accessibilityComplaints, chartComplaints } from '../../browser/page-checks.js';
 import { chart, emptyResult, lead, writeReport } from '../../experiments/made-up-results.js';
 import { temporaryFolder } from '../../folder.js';
@@ -132,7 +132,7 @@ describe('writeIndex', () => {
 });
 
 describe.skipIf(!chromiumPath)('the index in a browser (needs Chromium)', () => {
-  afterAll(closePages);
+  afterAll(closeChromium);
 
   it('has no clipped text and no overlapping labels at any width', async () => {
     const folder = temporaryFolder();
