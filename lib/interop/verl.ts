@@ -18,13 +18,16 @@ import {
 } from './export.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
-/** JSON for OmegaConf, in which `${` and backslashes before it are text. */
+/** JSON for OmegaConf, in which `${`, backslashes before it and YAML's line ends are text. */
 const literalJson = (value: unknown, indent?: number): string =>
   JSON.stringify(
     value,
     (_, inner: unknown) =>
       typeof inner === 'string' ? inner.replace(/(\\*)\$\{/g, '$1$1\\${') : inner,
     indent,
+  ).replace(
+    /[\u0085\u2028\u2029]/g,
+    (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
 /** YAML for OmegaConf: mappings as lines, the rest as JSON. */

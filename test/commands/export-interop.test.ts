@@ -87,7 +87,7 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     const { code, stderr } = await runExport(
       ...words`verl verl --data typed --transcripts transcripts.jsonl`,
       '--model',
-      'a\\${x}',
+      'a\\${x}\u0085',
       '--retriever',
       'http://h/${x}',
     );
@@ -96,8 +96,8 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     expect(read('verl', 'config', 'train.yaml')).toMatch(
       /defaults: \[ppo_trainer, paper, grpo, _self_\][^]*lambda_d: 0\.15\n/,
     );
-    // OmegaConf would interpolate `${x}`.
-    expect(read('verl', 'config', 'train.yaml')).toContain(JSON.stringify('a\\\\\\${x}'));
+    // OmegaConf would interpolate `${x}`; YAML would read U+0085 as a line end.
+    expect(read('verl', 'config', 'train.yaml')).toContain(String.raw`"a\\\\\\${'$'}{x}\u0085"`);
     expect(JSON.parse(read('verl', 'agent_loops.yaml'))).toMatchObject([
       {
         _target_: 'parallelsearch.agent_loop.SearchAgentLoop',
