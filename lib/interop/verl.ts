@@ -18,7 +18,7 @@ import {
 } from './export.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
-/** JSON for OmegaConf, in which `${`, backslashes before it and YAML's line ends are text. */
+/** JSON for OmegaConf: `${`, backslashes before it and line ends of YAML are text. */
 const literalJson = (value: unknown, indent?: number): string =>
   JSON.stringify(
     value,
