@@ -215,12 +215,14 @@ export function createTokenizer(
   // Normalisation can still produce special tokens, such as `<eos>` from full-width
   // letters. The unknown token is harmless.
   const specialIds = new Set(special.map((token) => token.id));
-  const controls = new Set([...specialIds].filter((id) => id !== tokenizer.model.unk_token_id));
+  const isControl = (id: number): boolean =>
+    specialIds.has(id) && id !== tokenizer.model.unk_token_id;
   const encodePart = (text: string): number[] =>
     text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids;
-  const hasControls = (text: string): boolean => encodePart(text).some((id) => controls.has(id));
+  const hasControls = (text: string): boolean => encodePart(text).some(isControl);
   const encodeWithoutControls = (text: string): number[] => {
-    if (!hasControls(text)) return encodePart(text);
+    const whole = encodePart(text);
+    if (!whole.some(isControl)) return whole;
     const characters = [...text];
     const ids: number[][] = [];
     for (let from = 0; from < characters.length; ) {
