@@ -10,6 +10,7 @@ import { answerQuestions } from '../evaluation/evaluate.js';
 import { measure, type Measurement } from '../evaluation/result.js';
 import { writeFileSafely, writeLines } from '../io/files.js';
 import { withFileLock } from '../io/folder-lock.js';
+import { shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { openJournal, type Journal } from '../io/records.js';
@@ -170,8 +171,17 @@ async function evaluate(
   const file = journalFile(settings.out, hash);
   return withFileLock(file, async (lost) => {
     const journal = await openJournal<Answer>(file, hash, { dropsOthers: false });
-    const task = { setup, journal, signal: AbortSignal.any([signal, lost]) };
-    return { ...(await answerAll(questions, settings, task)), journal };
+    const ids = new Set(questions.map(({ id }) => id));
+    const items = journal.items.filter(({ result }) => ids.has(result.questionId));
+    const numOthers = journal.items.length - items.length;
+    // Answers to more questions, such as with a larger --limit, may have been paid for.
+    const close = async (): Promise<void> =>
+      numOthers === 0
+        ? journal.close()
+        : log(`${numOthers} answers to other questions are kept in ${shortPath(file)}.`);
+    const kept: Journal<Answer> = { ...journal, items, close };
+    const task = { setup, journal: kept, signal: AbortSignal.any([signal, lost]) };
+    return { ...(await answerAll(questions, settings, task)), journal: kept };
   });
 }
 

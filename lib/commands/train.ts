@@ -23,9 +23,8 @@ import { weightFiles } from '../tensor/weight-files.js';
 import { decimalText } from '../text/english.js';
 import {
   configDifferences,
-  parseSetting,
+  mergeOptions,
   trainerSettings,
-  withSettings,
   type TrainConfig,
 } from '../training/config.js';
 import { trainedMethods } from '../training/methods.js';
@@ -86,7 +85,7 @@ async function readConfig(
   settings: TrainSettings,
 ): Promise<{ config: TrainConfig; preset: TrainConfig }> {
   const { method, model, seed, retriever, analyzer, encoder, simulator, promptForm } = settings;
-  const { lambdaD, lambdaS, steps, retrievalDeadline, set = [] } = settings;
+  const { lambdaD, lambdaS, steps, retrievalDeadline, set } = settings;
   const file = settings.config ? await readConfigFile(settings.config) : {};
   const flags = {
     method,
@@ -100,10 +99,10 @@ async function readConfig(
     rewards: { lambdaD, lambdaS },
     ...(simulator && { zerosearch: { simulator } }),
   };
-  const overrides = [file, flags, ...set.map(parseSetting)];
-  const resolved = await resolveTrainConfig(...overrides);
+  const resolved = await resolveTrainConfig(file, mergeOptions(flags, set));
   if (steps === undefined) return resolved;
-  return { ...resolved, config: withSettings(resolved.config, { steps }) };
+  const { trainer } = resolved.config;
+  return resolveTrainConfig(file, mergeOptions({ ...flags, [trainer]: { steps } }, set));
 }
 
 /** The configuration's rewards plus those in files; undefined without files. */

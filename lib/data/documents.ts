@@ -122,8 +122,12 @@ const findElements = (node: DefaultTreeAdapterTypes.Node, name: string): Node[] 
     ...findElements(child, name),
   ]);
 
-const textContent = (node: Node): string =>
-  'value' in node ? node.value : childNodes(node).map(textContent).join('');
+function textContent(node: Node): string {
+  if ('value' in node) return node.value;
+  const name = elementName(node);
+  if (name === 'br') return '\n';
+  return name === 'img' ? attribute(node, 'alt') : childNodes(node).map(textContent).join('');
+}
 
 /** The headings and paragraphs, without navigation, footers and scripts. */
 function htmlBlocks(root: DefaultTreeAdapterTypes.Node): Block[] {

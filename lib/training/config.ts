@@ -316,14 +316,15 @@ export type ConfigOverrides = { readonly [key: string]: unknown };
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Merges deeply; later values win, lists are replaced. */
+/** Merges deeply; later values win, lists are replaced, undefined is left out. */
 export function mergeOverrides(...parts: readonly ConfigOverrides[]): Record<string, unknown> {
   const merged = new Map<string, unknown>();
   for (const part of parts)
     for (const [key, value] of Object.entries(part)) {
       if (value === undefined) continue;
       const before = merged.get(key);
-      merged.set(key, isObject(before) && isObject(value) ? mergeOverrides(before, value) : value);
+      const inner = isObject(before) ? before : {};
+      merged.set(key, isObject(value) ? mergeOverrides(inner, value) : value);
     }
   return Object.fromEntries(merged);
 }
@@ -350,6 +351,24 @@ export const nestSetting = (path: string, value: unknown): ConfigOverrides =>
   path
     .split('.')
     .reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as ConfigOverrides;
+
+/**
+ * Merges options with `--set`.
+ * @throws RangeError if they give a setting different values
+ */
+export function mergeOptions(
+  options: ConfigOverrides,
+  set: readonly string[] = [],
+): ConfigOverrides {
+  const settings = mergeOverrides(...set.map(parseSetting));
+  const values = new Map(flatten(settings));
+  for (const [name, value] of flatten(options))
+    if (value !== undefined && values.has(name) && values.get(name) !== value)
+      throw new RangeError(
+        `Expected one value of ${name}, but --set has ${JSON.stringify(values.get(name))} and another option ${JSON.stringify(value)}. Leave one out.`,
+      );
+  return mergeOverrides(options, settings);
+}
 
 /** Lists an object's values by dotted names such as `grpo.steps`; arrays are values. */
 export function flatten(value: unknown, path = ''): [string, unknown][] {

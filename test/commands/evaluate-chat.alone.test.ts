@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { rollup } from 'd3-array';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runAsk } from '../../lib/commands/ask.js';
+import { setUp } from '../../lib/commands/common/setup.js';
 import { describeUsage, evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
@@ -158,6 +159,29 @@ describe('evaluate --policy chat:', () => {
       expect(asked.filter((text) => text.includes(`Ada ${id.slice(1)} or`))).toEqual([]);
     const ids = linesOf<QuestionResult>(out).map(({ questionId }) => questionId);
     expect(ids).toEqual(Array.from({ length: NUM_QUESTIONS }, (_, i) => `q${i}`));
+    expect(existsSync(`${out}.partial`)).toBe(false);
+  });
+
+  it('asks with tags, not tools, if a configuration or --set says so', async () => {
+    const config = join(root, 'tags.json');
+    writeFileSync(config, '{ "rollout": { "promptForm": "chat" } }');
+    for (const more of [{ config }, { set: ['rollout.promptForm=chat'] }]) {
+      const { policy, rollout } = await setUp({ ...settings(), ...more });
+      expect([policy, rollout]).toMatchObject([{ promptForm: 'chat' }, { promptForm: 'chat' }]);
+    }
+  });
+
+  it('keeps answers to questions beyond a smaller --limit', async () => {
+    working = 90;
+    await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
+    const numSaved = linesOf(`${out}.partial`).length;
+    working = Infinity;
+    await runEvaluate({ ...settings(), limit: 2 });
+    expect(linesOf(out)).toHaveLength(2);
+    expect(linesOf(`${out}.partial`).length).toBeGreaterThanOrEqual(numSaved);
+    server.requests.splice(0);
+    await runEvaluate(settings());
+    expect(askedQuestions().length).toBeLessThanOrEqual(NUM_QUESTIONS - numSaved);
     expect(existsSync(`${out}.partial`)).toBe(false);
   });
 

@@ -135,6 +135,18 @@ describe('train', () => {
     );
   });
 
+  it('rejects --set and another option with different values', async () => {
+    const dryRun = (...set: string[]): Promise<number> =>
+      runTrain({ backend: 'wasm', seed: 3, steps: 4, dryRun: true, set });
+    await expect(dryRun('seed=2')).rejects.toThrow('one value of seed, but --set has 2');
+    await expect(dryRun('grpo.steps=5')).rejects.toThrow('one value of grpo.steps');
+    expect(await dryRun('seed=3', 'grpo.steps=4')).toBe(0);
+    const asked = { backend: 'wasm', seed: 1, checkpoints: CHECKPOINTS } as const;
+    await expect(setUp({ ...asked, topK: 3, set: ['rollout.topK=5'] })).rejects.toThrow(
+      'one value of rollout.topK',
+    );
+  });
+
   it('rejects invalid numbers', async () => {
     const parse = (...args: string[]): Promise<unknown> =>
       trainCommand().exitOverride().parseAsync(args, { from: 'user' });

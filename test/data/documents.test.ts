@@ -87,6 +87,8 @@ Keep it dry.
       ['Pumps | Example', 'A & B c', 'Second'],
       ['Pumps | Example - Reset', 'Press it.', 'one', 'two'],
     ]);
+    const breaks = '<h1>Pump<br>A <img alt="new"></h1><pre>stop<br>start</pre>';
+    expect(plain(await read('page.htm', breaks))).toEqual([['Pump A new', 'stop', 'start']]);
     const roles = '<h1>T</h1><div role="navigation">a</div><p>b<div role="contentinfo">c</div>';
     expect(plain(await read('page.htm', roles))).toEqual([['T', 'b']]);
   });

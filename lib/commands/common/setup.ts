@@ -28,7 +28,7 @@ import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
 import { limitThreads, type BackendName } from '../../tensor/backend-names.js';
 import type { BackendReport } from '../../tensor/backend.js';
 import { formatList } from '../../text/english.js';
-import { mergeOverrides, parseSetting, type ConfigOverrides } from '../../training/config.js';
+import { mergeOptions, type ConfigOverrides } from '../../training/config.js';
 import { resolveRollout, trainedBy } from '../../training/methods.js';
 import {
   adapterBase,
@@ -45,7 +45,8 @@ import { weightFolders } from '../../training/policy-runs.js';
 import { log } from './cli-utils.js';
 import type { PolicySpec, RetrieverSettings } from './options.js';
 
-type ConfigFile = ConfigOverrides & { rollout?: object };
+type RolloutChanges = Partial<RolloutConfig>;
+type ConfigFile = ConfigOverrides & { rollout?: RolloutChanges };
 
 /** Reads a training configuration. @throws Error unless it is a JSON object */
 export async function readConfigFile(file: string): Promise<ConfigFile> {
@@ -88,10 +89,11 @@ export async function setUp(
   signal?: AbortSignal,
   { isBrief = false } = {},
 ): Promise<Setup> {
-  requireConsistent(spec);
   const { method, seed, adapter, topK } = spec;
   const isRemote = spec.policy !== undefined;
-  const changes = parseRolloutSettings(spec.set);
+  const rollout = { topK, promptForm: spec.promptForm };
+  const options = parseRolloutSettings(mergeOptions({ rollout }, spec.set));
+  requireConsistent(spec, options);
   const file = spec.config === undefined ? null : await readConfigFile(spec.config);
   // A remote policy's model has no folder here.
   const named = { model: isRemote ? DEFAULT_MODEL : spec.model };
@@ -113,10 +115,13 @@ export async function setUp(
     folders || search.options.encoder !== undefined
       ? await loadBackend(spec, { folders, isBrief })
       : undefined;
-  const policy = await openPolicy(spec, folders);
-  if (policy.note !== undefined) log(policy.note);
-  const promptForm = isChatPolicy(policy) ? policy.promptForm : spec.promptForm;
   const usedMethod = method ?? trained?.method ?? DEFAULT_METHOD;
+  // For a remote policy, only the file's part of the configuration: the preset's limits
+  // belong to a model that is not used.
+  const isInFile = isRemote && trained?.method === usedMethod;
+  const changes: RolloutChanges = { ...(isInFile && file?.rollout), ...options };
+  const policy = await openPolicy({ ...spec, promptForm: changes.promptForm }, folders);
+  if (policy.note !== undefined) log(policy.note);
   const isSmall = !isChatPolicy(policy) && (await isSmallWorldPolicy(policy));
   return {
     policy,
@@ -127,14 +132,7 @@ export async function setUp(
     },
     rollout: resolveRollout(usedMethod, isSmall ? 'small-world' : policy, {
       trained: folders && trained,
-      changes: {
-        // For a remote policy, only the file's part of the configuration: the preset's
-        // limits belong to a model that is not used.
-        ...(isRemote && trained?.method === usedMethod && file?.rollout),
-        ...changes,
-        ...(topK && { topK }),
-        ...(promptForm && { promptForm }),
-      },
+      changes: { ...changes, ...(isChatPolicy(policy) && { promptForm: policy.promptForm }) },
     }),
     folders,
     backend,
@@ -144,7 +142,10 @@ export async function setUp(
 }
 
 /** @throws Error for an adapter of a remote policy, or tool calls without a chat API */
-function requireConsistent({ policy: address, adapter, promptForm }: PolicySpec): void {
+function requireConsistent(
+  { policy: address, adapter }: PolicySpec,
+  { promptForm }: RolloutChanges,
+): void {
   if (address !== undefined && adapter !== undefined)
     throw new Error(
       `Expected ${address} to serve its own adapter, but got ${adapter}. Serve the adapter there and name it with --model.`,
@@ -184,11 +185,10 @@ export function shareCores(model: ModelConfig, processes?: number): void {
 }
 
 /**
- * Parses `--set` for the rollout.
+ * The rollout's part of settings.
  * @throws RangeError naming a setting that is invalid or not the rollout's
  */
-function parseRolloutSettings(set: readonly string[] = []): object {
-  const { rollout = {}, ...others } = mergeOverrides(...set.map(parseSetting));
+function parseRolloutSettings({ rollout = {}, ...others }: ConfigOverrides): RolloutChanges {
   const [other] = Object.keys(others);
   if (other !== undefined)
     throw new RangeError(
