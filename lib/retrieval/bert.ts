@@ -17,7 +17,7 @@ import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { groupByLength, MASKED } from '../tensor/ops.js';
 import { requireTensor, type Tensors } from '../tensor/safetensors.js';
 import { weightFiles, withWeights } from '../tensor/weight-files.js';
-import { createTokenizer } from '../text/tokenizer.js';
+import { createTokenizer, requireFewerIds } from '../text/tokenizer.js';
 import type { Encoder, TextKind } from './encoder.js';
 
 const upTo = (most: number) => z.int().min(1).max(most);
@@ -41,6 +41,7 @@ const configSchema = z.object({
 });
 
 interface BertConfig {
+  vocabSize: number;
   hiddenSize: number;
   numLayers: number;
   numHeads: number;
@@ -84,6 +85,7 @@ export function parseBertConfig(json: unknown): BertConfig {
     ];
   };
   return {
+    vocabSize: c.vocab_size,
     hiddenSize: width,
     numLayers: c.num_hidden_layers,
     numHeads: c.num_attention_heads,
@@ -107,15 +109,19 @@ type BertWeights = Record<string, tf.Tensor>;
 const REDUNDANT = /^(pooler|cls|lm_head|classifier)\.|position_ids$/;
 /** Prefix of tensor names in models with a head for another task. */
 const PREFIX = /^(bert|roberta)\./;
+/** BERT's first checkpoints name the norms' parameters as TensorFlow does. */
+const modernName = (name: string): string =>
+  name
+    .replace(PREFIX, '')
+    .replace(/\.gamma$/, '.weight')
+    .replace(/\.beta$/, '.bias');
 
 /**
  * Converts a checkpoint's tensors to weights, of which the caller disposes.
  * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
  */
 export function bertWeights(arrays: Tensors, { shapes }: BertConfig): BertWeights {
-  const names = new Map(
-    Array.from(arrays.keys(), (name) => [name.replace(PREFIX, ''), name] as const),
-  );
+  const names = new Map(Array.from(arrays.keys(), (name) => [modernName(name), name] as const));
   const unexpected = [...names.keys()].find((name) => !shapes.has(name) && !REDUNDANT.test(name));
   if (unexpected)
     throw new Error(`Expected only tensors of a BERT encoder, but there is ${unexpected}.`);
@@ -208,10 +214,19 @@ const promptsSchema = z.object({
   default_prompt_name: z.string().nullish(),
   similarity_fn_name: z.string().nullish(),
 });
-const textsSchema = z.object({
-  max_seq_length: z.int().min(1).nullish(),
-  do_lower_case: z.boolean().nullish(),
-});
+/** Rejects other settings, such as of the tokenizer, unless they are empty. */
+const textsSchema = z
+  .object({
+    max_seq_length: z.int().min(1).nullish(),
+    do_lower_case: z.boolean().nullish(),
+    model_args: z.unknown().optional(),
+    model_kwargs: z.unknown().optional(),
+    modality_config: z.unknown().optional(),
+    module_output_name: z.literal('token_embeddings').nullish(),
+    transformer_task: z.literal('feature-extraction').nullish(),
+    unpad_inputs: z.unknown().optional(),
+  })
+  .catchall(z.strictObject({}).nullable());
 const limitsSchema = z.object({
   model_max_length: z.number().min(1).nullish(),
   truncation_side: z.enum(['left', 'right']).nullish(),
@@ -269,7 +284,13 @@ async function requireMeanPooling(folder: string): Promise<void> {
   const named = modules.map(({ type, path }) => ({ name: type.split('.').at(-1)!, path }));
   const extra = named.find(({ name }) => !['Transformer', 'Pooling', 'Normalize'].includes(name));
   if (extra) refuse('modules.json', extra.name);
-  const poolingFile = `${named.find(({ name }) => name === 'Pooling')?.path ?? '1_Pooling'}/config.json`;
+  const listedPooling = named.find(({ name }) => name === 'Pooling');
+  if (modules.length > 0 && !listedPooling) refuse('modules.json', 'no Pooling');
+  const poolingFile = `${listedPooling?.path ?? '1_Pooling'}/config.json`;
+  if (listedPooling && !existsSync(join(folder, poolingFile)))
+    throw new Error(
+      `Expected ${poolingFile} in ${shortPath(folder)}, which modules.json lists, but it is missing. Copy all files again.`,
+    );
   const pooling = await readSettings(join(folder, poolingFile), poolingSchema);
   for (const [name, value] of Object.entries(pooling)) {
     const isOther = /^pooling_mode_/.test(name) && name !== 'pooling_mode_mean_tokens' && value;
@@ -308,6 +329,7 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
     withTimeLimit(shortPath(tokenizerFile), length, compute);
   const tokenizerConfig = await readTokenizerConfig(folder);
   const tokenizer = limit(0, () => createTokenizer(tokenizerJson, tokenizerConfig));
+  requireFewerIds(tokenizer, config.vocabSize);
   await requireMeanPooling(folder);
   const prompts = await readPrompts(folder, json);
   // Named after the kind of model, such as sentence_roberta_config.json.
@@ -315,10 +337,13 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
   const { max_seq_length, do_lower_case: isLowerCase } = textsFile
     ? await readSettings(join(folder, textsFile), textsSchema)
     : {};
-  const { model_max_length, truncation_side: side } = await readSettings(
+  const { truncation } = tokenizerJson as { truncation?: { direction?: unknown } | null };
+  const side = truncation?.direction === 'Left' ? 'left' : 'right';
+  const { model_max_length, truncation_side = side } = await readSettings(
     join(folder, 'tokenizer_config.json'),
     limitsSchema,
   );
+  const isCutLeft = truncation_side === 'left';
   const maxTokens = Math.min(config.maxTokens, max_seq_length ?? model_max_length ?? Infinity);
   const weights = await withWeights(folder, (arrays) => bertWeights(arrays, config));
   const files = await contentHash([...(await weightFiles(folder)), tokenizerFile, configFile]);
@@ -332,7 +357,7 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
   const encodeText = (text: string, kind: TextKind): number[] => {
     const full = prompts[kind] + text;
     const ids = limit(full.length, () => tokenizer.encode(isLowerCase ? full.toLowerCase() : full));
-    return [...before, ...(side === 'left' ? ids.slice(-room) : ids.slice(0, room)), ...after];
+    return [...before, ...(isCutLeft ? ids.slice(-room) : ids.slice(0, room)), ...after];
   };
   return {
     name: basename(resolve(folder)),
@@ -343,7 +368,7 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
       prompts,
       maxTokens,
       ...(isLowerCase && { isLowerCase }),
-      ...(side === 'left' && { side }),
+      ...(isCutLeft && { side: 'left' }),
     }),
     encode: async (texts, { kind }) => {
       const ids = texts.map((text) => encodeText(text, kind));

@@ -82,6 +82,14 @@ const tokenizerSchema = z.object({
 });
 type TokenizerJson = z.infer<typeof tokenizerSchema>;
 
+/** @throws Error for token ids that a model's embedding lacks */
+export function requireFewerIds({ vocabSize }: Tokenizer, modelSize: number): void {
+  if (vocabSize > modelSize)
+    throw new Error(
+      `Expected token ids below the model's vocab_size ${modelSize}, but the tokenizer has the id ${vocabSize - 1}. Take both files from one model.`,
+    );
+}
+
 /** Encodes and decodes a sample, because the package does not validate the JSON. */
 function readTokenizer(json: object): ReturnType<typeof createReferenceTokenizer> {
   try {

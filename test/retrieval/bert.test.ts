@@ -6,6 +6,8 @@ import { readJson, readJsonIfExists } from '../../lib/io/files.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { loadBertEncoder } from '../../lib/retrieval/bert.js';
 import { tryBackend } from '../../lib/tensor/backend.js';
+import { encodeSafetensors } from '../../lib/tensor/safetensors.js';
+import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { folderForEach } from '../folder.js';
 
@@ -145,6 +147,66 @@ describe('loadBertEncoder', () => {
     await expect(loadBertEncoder(folder)).rejects.toThrow(/at most 2/);
   });
 
+  it("truncates at the side in tokenizer.json, unless the tokenizer's config names one", async () => {
+    const folder = copy('minilm');
+    const json = (await readJson(join(folder, 'tokenizer.json'))) as object;
+    const encode = async () =>
+      (await loadBertEncoder(folder)).encode(['bergen ' + 'oslo '.repeat(40)], { kind: 'query' });
+    const right = await encode();
+    write(folder, 'tokenizer_config.json', { truncation_side: 'left' });
+    const left = await encode();
+    write(folder, 'tokenizer.json', { ...json, truncation: { direction: 'Left', max_length: 9 } });
+    write(folder, 'tokenizer_config.json', {});
+    expect(await encode()).toEqual(left);
+    write(folder, 'tokenizer_config.json', { truncation_side: 'right' });
+    expect(await encode()).toEqual(right);
+  });
+
+  it.each([
+    ['tokenizer_args', { model_max_length: 9 }],
+    ['processor_kwargs', { truncation_side: 'left' }],
+    ['query_length', 6],
+    ['module_output_name', 'sentence_embedding'],
+  ])('rejects %s of sentence-transformers', async (field, value) => {
+    const folder = copy('minilm');
+    write(folder, 'sentence_bert_config.json', { [field]: value });
+    await expect(loadBertEncoder(folder)).rejects.toThrow(field);
+  });
+
+  it('accepts what sentence-transformers 6 writes', async () => {
+    const folder = copy('minilm');
+    write(folder, 'sentence_bert_config.json', {
+      transformer_task: 'feature-extraction',
+      modality_config: { text: { method: 'forward', method_output_name: 'last_hidden_state' } },
+      module_output_name: 'token_embeddings',
+      tokenizer_args: {},
+      query_length: null,
+    });
+    await expect(loadBertEncoder(folder)).resolves.toMatchObject({ name: 'minilm' });
+  });
+
+  it('rejects token ids that the embedding lacks', async () => {
+    const folder = copy('minilm');
+    const token = { id: 500, content: 'Hawks' };
+    const json = (await readJson(join(folder, 'tokenizer.json'))) as { added_tokens: object[] };
+    write(folder, 'tokenizer.json', { ...json, added_tokens: [...json.added_tokens, token] });
+    await expect(loadBertEncoder(folder)).rejects.toThrow('has the id 500');
+  });
+
+  it("reads the norms' names of BERT's first checkpoints", async () => {
+    const folder = copy('minilm');
+    const encode = async () => (await loadBertEncoder(folder)).encode(['oslo'], { kind: 'query' });
+    const expected = await encode();
+    const file = join(folder, 'model.safetensors');
+    const renamed = Array.from(await readSafetensors(file), ([name, array]) => {
+      const [norm, part] = name.split('LayerNorm.');
+      const old = { weight: 'gamma', bias: 'beta' }[part];
+      return [old ? `${norm}LayerNorm.${old}` : name, array] as const;
+    });
+    writeFileSync(file, encodeSafetensors(new Map(renamed), { storage: 'F32' }));
+    expect(await encode()).toEqual(expected);
+  });
+
   it.each([
     ['sentence_roberta_config.json', { max_seq_length: 8 }],
     ['tokenizer_config.json', { model_max_length: 8 }],
@@ -169,6 +231,11 @@ describe('loadBertEncoder', () => {
     const folder = copy('minilm');
     write(folder, '1_Pooling/config.json', { pooling_mode_cls_token: true });
     await expect(loadBertEncoder(folder)).rejects.toThrow('pooling_mode_cls_token');
+    const types = ['Transformer', 'Pooling'].map((type) => ({ path: 'other', type }));
+    write(folder, 'modules.json', types);
+    await expect(loadBertEncoder(folder)).rejects.toThrow('other/config.json');
+    write(folder, 'modules.json', types.slice(0, 1));
+    await expect(loadBertEncoder(folder)).rejects.toThrow('no Pooling');
     const other = copy('xlm-roberta');
     const config = (await readJson(join(other, 'config.json'))) as object;
     write(other, 'config.json', { ...config, num_hidden_layers: 1 });
