@@ -26,8 +26,8 @@ import { parseTokens, parseTrajectory } from '../rollout/recorded.js';
 import { useBackend } from '../tensor/backend.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import {
+  mergeOptions,
   mergeOverrides,
-  parseSetting,
   parseTrainConfig,
   trainingPreset,
 } from '../training/config.js';
@@ -35,7 +35,7 @@ import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/models.js
 import { choice, exitWith, interruptible, log, parseCount } from './common/cli-utils.js';
 import { checkpointsOption } from './common/options.js';
 import { requireDistinctFiles } from './common/outputs.js';
-import { policyFolders, type WeightsSpec } from './common/setup.js';
+import { parseRolloutSettings, policyFolders, type WeightsSpec } from './common/setup.js';
 
 const NUM_DRAWN = 10_000;
 
@@ -110,15 +110,16 @@ interface ExportTorchSettings extends Pick<TrainingExport, 'model' | 'method' | 
 /** Writes a training for PyTorch, with demonstrations for questions that have graphs. */
 async function runExportTorch(folder: string, settings: ExportTorchSettings): Promise<void> {
   requireOwnFolder(folder, settings);
-  const { data, method, retriever, promptForm, set = [] } = settings;
+  const { data, method, retriever, promptForm, set } = settings;
+  const instead = "by options of train.py, and reward weights in search.json's reward_kwargs";
+  const rollout = parseRolloutSettings(mergeOptions({}, set), instead);
   const model = path.resolve(modelPath(settings.model));
   const [questions, passages] = await Promise.all([loadQuestions(data), loadPassages(data)]);
   const config = parseTrainConfig(
-    mergeOverrides(
-      trainingPreset(method, model, 1, { scale: 'language-model', promptForm }),
-      { analyzer: settings.analyzer },
-      ...set.map(parseSetting),
-    ),
+    mergeOverrides(trainingPreset(method, model, 1, { scale: 'language-model', promptForm }), {
+      analyzer: settings.analyzer,
+      rollout,
+    }),
   );
   const { titleWeight, analyzer } = config;
   const annotated = selectSplit(questions, 'train').filter(
@@ -253,7 +254,7 @@ export const exportInteropCommands = (): Command[] => [
     .addOption(
       choice('--analyzer <name>', 'how BM25 splits text for demonstrations', ANALYZERS.names()),
     )
-    .option('--set <name=value...>', 'any setting, such as rollout.maxPassageWords=64')
+    .option('--set <name=value...>', 'a setting of the rollout, such as rollout.maxPassageWords=64')
     .action(runExportTorch),
   new Command('verifiers')
     .description('write trajectories as episodes of verifiers, with token ids and log-probs')

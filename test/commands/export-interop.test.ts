@@ -56,6 +56,8 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
       train_config: { method: 'parallelsearch', rollout: { maxPassageWords: 5 } },
     });
     expect(existsSync(at('torch', 'data', 'demonstrations.jsonl.gz'))).toBe(true);
+    const trainers = words`export torch none --data graphs --model ${MODEL} --set rewards.lambdaD=0.5`;
+    expect(await refusal(trainers, root)).toMatch(/but got rewards\..*reward_kwargs/);
     const untyped = words`export torch none --data untyped --model ${MODEL}`;
     expect(await refusal(untyped, root)).toContain('--method search-r1');
   });

@@ -186,13 +186,17 @@ export function shareCores(model: ModelConfig, processes?: number): void {
 
 /**
  * The rollout's part of settings.
+ * @param instead where others are set, for the message
  * @throws RangeError naming a setting that is invalid or not the rollout's
  */
-function parseRolloutSettings({ rollout = {}, ...others }: ConfigOverrides): RolloutChanges {
+export function parseRolloutSettings(
+  { rollout = {}, ...others }: ConfigOverrides,
+  instead = 'with `train --set`',
+): RolloutChanges {
   const [other] = Object.keys(others);
   if (other !== undefined)
     throw new RangeError(
-      `Expected settings of the rollout, such as rollout.maxSearchTurns=4, but got ${other}. Set others with \`train --set\`.`,
+      `Expected settings of the rollout, such as rollout.maxSearchTurns=4, but got ${other}. Set others ${instead}.`,
     );
   const changes = rollout as object;
   const parsed = rolloutSchema.safeParse({ prompt: 'parallel', splitQueries: true, ...changes });
