@@ -14,9 +14,19 @@ import {
 import type { TextSegment } from '../text/response.js';
 import { nextAction, oneLine } from '../text/tags.js';
 
+/** Parts in which other APIs, such as Anthropic's, put calls, results and thoughts. */
+const FOREIGN_PART = /tool|function|thinking|reasoning/;
+
 /** Plain text or content parts; only text parts are kept. */
 export const contentSchema = z
   .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
+  .superRefine((content, context) => {
+    const part = Array.isArray(content) && content.find(({ type }) => FOREIGN_PART.test(type));
+    if (part)
+      context.addIssue(
+        `expected parts of OpenAI's messages, but got ${part.type}. Convert calls to tool_calls, results to messages of role tool, and thoughts to reasoning_content`,
+      );
+  })
   .transform((content) =>
     typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('\n'),
   );

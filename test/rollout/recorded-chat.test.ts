@@ -84,6 +84,11 @@ describe('a recorded conversation', () => {
     expect(run.segments[2].text).toBe('<information>Which query?\nA\nB</information>');
   });
 
+  it.each(['tool_use', 'thinking'])('rejects parts of another API: %s', (type) => {
+    const message = { role: 'assistant', content: [{ type, name: 'search' }] };
+    expect(() => read(message, says('x'))).toThrow(new RegExp(`but got ${type}\\. Convert`));
+  });
+
   it('takes its question from the last user message before the first reply', () => {
     const system = { role: 'system', content: 'Be brief.' };
     const messages = [{ ...user, content: 'Hello.' }, user, system, says('x')];
