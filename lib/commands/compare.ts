@@ -11,7 +11,7 @@ import {
 } from '../pages/compare/runs.js';
 import { figureText, intervalText } from '../report/text.js';
 import { metricDecimals, metricInfo } from '../report/titles.js';
-import { plural } from '../text/english.js';
+import { formatList, plural } from '../text/english.js';
 import { log } from './common/cli-utils.js';
 import { formatTable } from './common/tables.js';
 
@@ -97,7 +97,12 @@ export async function runCompare(
   process.stdout.write(text);
   if (haveOtherRewards(runs.map(({ settings }) => settings)))
     log('Reward settings differ: compare the outcome reward, not the reward.');
-  if (figures.length === 0)
+  const answered = runs.filter(({ answers }) => answers.length > 0);
+  if (answered.length > 0 && !figures.some(({ source }) => source === 'answers'))
+    log(
+      `No figures of answers: ${formatList(answered.map(({ name }) => name))} share no question.`,
+    );
+  else if (figures.length === 0)
     log('No figures: transcripts have none. Score them with `score`, or compare answers or runs.');
   log(`${plural(runs.length, 'run')} compared: ${out}`);
 }

@@ -135,19 +135,25 @@ export const questionKey = ({
 }): string => JSON.stringify([benchmark, questionId]);
 
 /**
- * The answers of several runs to the questions that all of them answered; if a run
- * answered a question again, its last answer. `method` is the run's name.
+ * The answers of several runs to the questions that all of them answered. `method` is the
+ * run's name.
+ * @throws Error for two answers of a run to the same question
  */
 export function answersInCommon(
   runs: Readonly<Record<string, readonly Measurement[]>>,
 ): QuestionResult[] {
-  const latest = Object.entries(runs).map(
-    ([name, answers]) =>
-      [name, new Map(answers.map((answer) => [questionKey(answer), answer]))] as const,
-  );
-  return latest.flatMap(([name, answers]) =>
-    [...answers.values()]
-      .filter((answer) => latest.every(([, others]) => others.has(questionKey(answer))))
+  const keys = Object.entries(runs).map(([name, answers]) => {
+    const seen = new Set<string>();
+    for (const answer of answers)
+      if (seen.size === seen.add(questionKey(answer)).size)
+        throw new Error(
+          `Expected one answer to each question in ${name}, but ${answer.questionId} has several. Name them as different runs.`,
+        );
+    return seen;
+  });
+  return Object.entries(runs).flatMap(([name, answers]) =>
+    answers
+      .filter((answer) => keys.every((others) => others.has(questionKey(answer))))
       .map((answer) => ({ ...answer, method: name, model: 'base' as const, initSeed: 1, seed: 1 })),
   );
 }

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { result } from '../experiments/synthetic.js';
 import { temporaryFolder } from '../folder.js';
 import { writeStep } from '../pages/run/run.js';
 import { isBuilt, refusal, runCommand } from './command-line.js';
@@ -40,6 +41,15 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     writeFileSync(join(root, 't.jsonl'), JSON.stringify(line));
     const { code, stderr } = await runCommand(['compare', 't.jsonl', '-o', 't.html'], root);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^No figures: .*`score`/)]);
+  });
+
+  it('reports that answers share no question', async () => {
+    const write = (name: string, questionId: string): void =>
+      writeFileSync(join(root, name), JSON.stringify(result({ questionId })));
+    write('x.jsonl', 'q1');
+    write('y.jsonl', 'q2');
+    const { stderr } = await runCommand(['compare', 'x.jsonl', 'y.jsonl'], root);
+    expect(stderr).toMatch(/^No figures of answers: x and y share no question\./);
   });
 
   it('reports a missing run', async () => {

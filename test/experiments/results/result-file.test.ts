@@ -19,9 +19,8 @@ const answer = (questionId: string, em: 0 | 1, benchmark = 'nq'): object =>
 describe('loadAnswerFiles', () => {
   it('has figures over common questions, and differences to the first file', async () => {
     const ofA = [answer('1', 0), answer('2', 1), answer('h', 1, 'hotpotqa'), answer('only a', 1)];
-    const twice = [answer('h', 0, 'hotpotqa'), answer('h', 1, 'hotpotqa')];
     const a = write('a', ofA);
-    const b = write('b', [answer('2', 1), answer('1', 1), ...twice]);
+    const b = write('b', [answer('2', 1), answer('1', 1), answer('h', 1, 'hotpotqa')]);
     const { rows, contrasts, summary } = await loadAnswerFiles({ here: a, api: b });
     const em = (method: string, benchmark: string): unknown =>
       matching(toRows(rows), { method, benchmark, subset: 'all', metric: 'em' })[0].value;
@@ -38,6 +37,8 @@ describe('loadAnswerFiles', () => {
     const [a, b] = [write('a', [answer('1', 0)]), write('b', [answer('2', 1)])];
     const apart = /every file .*a\.jsonl has 1, .*b\.jsonl has 1/;
     await expect(loadAnswerFiles({ a, b })).rejects.toThrow(apart);
+    const twice = write('twice', [answer('1', 0), answer('1', 1)]);
+    await expect(loadAnswerFiles({ a, twice })).rejects.toThrow(/in twice, but 1 has several/);
     const steps = loadAnswerFiles({ a: write('c', [{ step: 1 }]) });
     await expect(steps).rejects.toThrow(/evaluate --out.*c\.jsonl/s);
   });
