@@ -21,7 +21,7 @@ import {
   type AssistantMessage,
   type Message,
 } from '../text/messages.js';
-import { buildPrompt } from '../text/prompts.js';
+import { buildPrompt, encodePrompt } from '../text/prompts.js';
 import {
   INVALID_ACTION_MESSAGE,
   INVALID_ACTION_NOTICE,
@@ -89,11 +89,7 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
     startPrompt(question) {
       const separator = transcriptSeparator(options);
       const text = buildPrompt(options.prompt, question, { form, separator });
-      if (form !== 'chat') return { kind: 'prompt', text, tokenIds: tokenizer.encode(text) };
-      if (tokenizer.encodeChat) return { kind: 'prompt', ...tokenizer.encodeChat(text) };
-      throw new Error(
-        `Expected ${policy.name} to have a chat template, but it has none. Use --prompt-form full.`,
-      );
+      return { kind: 'prompt', ...encodePrompt(text, { form, tokenizer }) };
     },
     async generate(rows) {
       const ready = rows.filter(hasRoom);

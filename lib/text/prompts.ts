@@ -1,6 +1,7 @@
 /** The prompts of Table 1, and the short forms that the small policy is trained on. */
 import { createRegistry } from '../registry.js';
 import { joinQueries, QUERY_SEPARATOR } from './tags.js';
+import type { Tokenizer } from './tokenizer.js';
 
 export interface Prompt {
   readonly name: string;
@@ -90,6 +91,21 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
  */
 export const buildPrompt = (name: string, question: string, options: PromptOptions): string =>
   `${instructions(PROMPTS.get(name), options)}Question: ${question.trim().replace(/\??$/, '?')}\n`;
+
+/**
+ * Encodes a prompt, for the form `chat` in the chat template.
+ * @throws Error for that form without a chat template
+ */
+export function encodePrompt(
+  text: string,
+  { form, tokenizer }: { form: PromptForm; tokenizer: Tokenizer },
+): { text: string; tokenIds: number[] } {
+  if (form !== 'chat') return { text, tokenIds: tokenizer.encode(text) };
+  if (tokenizer.encodeChat) return tokenizer.encodeChat(text);
+  throw new Error(
+    'Expected the model to have a chat template, but it has none. Use --prompt-form full.',
+  );
+}
 
 function instructions(
   { short, full, tools = full }: Prompt,

@@ -37,7 +37,7 @@ export interface Sequence {
 }
 
 /** Converts a trajectory to a sequence; only the policy's tokens are trained. */
-export const toSequence = (trajectory: Trajectory): Sequence => ({
+export const toSequence = (trajectory: Pick<Trajectory, 'segments'>): Sequence => ({
   tokenIds: tokenIds(trajectory),
   lossMask: lossMask(trajectory),
 });

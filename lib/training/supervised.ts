@@ -16,14 +16,14 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { Question } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import type { Trajectory } from '../rollout/trajectory.js';
+import type { Segment, Trajectory } from '../rollout/trajectory.js';
 import { normalizedWords } from '../text/answer-match.js';
-import { buildPrompt } from '../text/prompts.js';
+import { buildPrompt, encodePrompt } from '../text/prompts.js';
 import { formatBlock } from '../text/tags.js';
 import { createExpert, type ExpertOptions } from './expert.js';
 import type { Metrics } from './metrics.js';
 import { isCorrect } from './rollout-groups.js';
-import { encodePieces, toSequence, totalWeight, type Sequence } from './sequences.js';
+import { toSequence, totalWeight, type Sequence } from './sequences.js';
 import {
   buildTrainer,
   TrainingSession,
@@ -50,11 +50,16 @@ export const imitation = ({ settings, trained }: TrainingSession) => ({
 export function createSupervisedFineTuning(task: TrainingTask): Trainer {
   const { model, config } = task;
   const session = new TrainingSession(task, 'sft');
-  const { prompt, promptForm } = config.rollout;
+  const { prompt, promptForm: form } = config.rollout;
+  const { tokenizer } = model;
   const demonstrate = ({ question, goldenAnswers: [answer] }: Question): Sequence => {
-    const given = { text: buildPrompt(prompt, question, { form: promptForm }), weight: 0 };
-    const learned = { text: formatBlock('answer', answer), weight: 1 };
-    return encodePieces([given, learned], model.tokenizer);
+    const asked = encodePrompt(buildPrompt(prompt, question, { form }), { form, tokenizer });
+    const text = formatBlock('answer', answer);
+    const segments: Segment[] = [
+      { kind: 'prompt', ...asked },
+      { kind: 'policy', text, tokenIds: tokenizer.encode(text) },
+    ];
+    return toSequence({ segments });
   };
   return buildTrainer(session, {
     isOnPolicy: true,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
 import type { TrainerName } from '../../lib/training/methods.js';
 import { toSequence } from '../../lib/training/sequences.js';
@@ -72,5 +72,32 @@ it('supervised fine-tuning makes gold answers likelier', async () => {
   for (let step = 1; step < 8; step++) last = await trainer.next();
   expect(last.metrics.loss).toBeLessThan(first.metrics.loss);
   expect(await sumOf()).toBeGreaterThan(before);
+  trainer.dispose();
+});
+
+it('supervised fine-tuning asks in the chat template, like a rollout', async () => {
+  const wrap = (text: string) => `answer ${text} now`;
+  const encodeChat = (text: string) => ({
+    text: wrap(text),
+    tokenIds: TOKENIZER.encode(wrap(text)),
+  });
+  const trainer = await createTrainer({
+    config: tinyTraining({
+      trainer: 'sft',
+      settings: { steps: 1, questionsPerStep: 1 },
+      rewards: { preset: 'search-r1' },
+      rollout: { prompt: 'drill', promptForm: 'chat' },
+    }),
+    model: { ...model, tokenizer: { ...TOKENIZER, encodeChat } },
+    ...TASK,
+    questions: [{ ...SINGLE, goldenAnswers: ['1960'] }],
+  });
+  const update = vi.spyOn(trainer.session.trained, 'update');
+  const [{ segments }] = (await trainer.next()).trajectories;
+  const answer = TOKENIZER.encode('<answer> 1960 </answer>');
+  const [row] = update.mock.calls[0][0];
+  expect(segments[0].text).toMatch(/^answer .* now$/s);
+  expect(row.tokenIds).toEqual([...segments[0].tokenIds, ...answer]);
+  expect(row.lossMask).toEqual([...segments[0].tokenIds.map(() => 0), ...answer.map(() => 1)]);
   trainer.dispose();
 });
