@@ -191,6 +191,8 @@ class PythonInterpreter extends Interpreter {
     if (name.endsWith('swith') && (node.args as unknown[]).length > 1)
       throw new Error(`${name} takes one argument`);
     const held = { ...callee, object: { type: 'Value', value: object } };
+    if (this.evaluate(held, scope).type === 'UndefinedValue')
+      throw new Error(`the method ${name} is not supported`);
     const result = super.evaluateCallExpression({ ...node, callee: held }, scope);
     return name === 'items' && Array.isArray(result.value) ? asTuples(result) : result;
   }

@@ -134,6 +134,7 @@ it.each([
   ["[{}]|selectattr('a.b')", "selectattr of 'a.b'"],
   ["raise_exception('no system prompt')", 'no system prompt'],
   ['(1 + 2).a.b', 'BinaryExpression.a is undefined'],
+  ["'ab'.find('b')", 'the method find is not supported'],
 ])('chat templates with %s are rejected', (expression, reason) => {
   const render = (): string => chatTemplate({ chat_template: `{{ ${expression} }}` })!('Hi');
   expect(render).toThrow(reason);

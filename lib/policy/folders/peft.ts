@@ -91,6 +91,7 @@ const peftSchema = z.looseObject({
   base_model_name_or_path: z.string().optional().catch(undefined),
   // A string is a pattern, or "all-linear", which PEFT writes as a list of paths.
   target_modules: z.union([z.array(z.string()).min(1), z.string()]).nullish(),
+  exclude_modules: z.union([z.array(z.string()), z.string()]).nullish(),
   layers_to_transform: z
     .union([z.array(layer).min(1), layer.transform((only) => [only])])
     .nullish(),
@@ -115,7 +116,10 @@ export function parsePeftConfig(json: unknown): PeftConfig {
       `Expected an adapter without ${unknown[0]}, but adapter_config.json has ${JSON.stringify(unknown[1])}. Merge it with PEFT (merge_and_unload) and use the merged model.`,
     );
   const { target_modules: modules, layers_to_transform: layersToTransform } = data;
-  const areNames = Array.isArray(modules) && modules.every((name) => !name.includes('.'));
+  const areNames =
+    Array.isArray(modules) &&
+    modules.every((name) => !name.includes('.')) &&
+    !data.exclude_modules?.length;
   return {
     rank: data.r,
     alpha: data.lora_alpha,

@@ -106,7 +106,7 @@ const configSchema = z.object({
   intermediate_size: upTo(2 ** 19),
   num_hidden_layers: upTo(1000),
   num_attention_heads: upTo(1000),
-  num_key_value_heads: upTo(1000).optional(),
+  num_key_value_heads: upTo(1000).nullish(),
   head_dim: upTo(2 ** 12).nullish(),
   max_position_embeddings: upTo(2 ** 24),
   rms_norm_eps: positive,

@@ -128,7 +128,7 @@ describe('llama', () => {
   });
 
   it("applies transformers' defaults and ignores irrelevant fields", () => {
-    const ignored = { torch_dtype: 'bfloat16', bos_token_id: 1 };
+    const ignored = { torch_dtype: 'bfloat16', bos_token_id: 1, num_key_value_heads: null };
     expect(parseModelConfig({ ...MINIMAL, ...ignored })).toMatchObject({
       numKeyValueHeads: 8,
       headDim: 8,

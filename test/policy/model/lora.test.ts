@@ -270,6 +270,8 @@ describe('parsePeftConfig', () => {
     // The weights tell which modules they mean.
     for (const target_modules of ['all-linear', '.*_proj', ['o_proj', 'layers.1.mlp.up_proj']])
       expect(parsePeftConfig({ ...plain, target_modules })).toEqual(read);
+    const excluding = { target_modules: ['o_proj', 'q_proj'], exclude_modules: ['layers.0.mlp'] };
+    expect(parsePeftConfig({ ...plain, ...excluding })).toEqual(read);
     expect(() => parsePeftConfig({ r: 4 })).toThrow('lora_alpha');
   });
 
