@@ -220,9 +220,13 @@ async function countHelpers(
 
 /** Maximum number of questions named per kind of failure. */
 const MAX_NAMED = 20;
+/** After so many rejected answers in a row, the server is broken. */
+const MAX_REJECTED_IN_A_ROW = 20;
 
 /** Ids of questions whose answer was refused or whose searches failed. */
 type Failures = Record<'refused' | 'timedOut' | 'failed', string[]>;
+
+const failedIds = (failures: Failures): Set<string> => new Set(Object.values(failures).flat());
 
 /** Notes what failed in an answer, and logs the first failures of each kind. */
 function noteFailures(failures: Failures, trajectory: Trajectory): void {
@@ -260,6 +264,8 @@ async function answerOpen(
   const numDone = questions.length - open.length;
   if (numDone > 0) log(`Resuming: ${numDone} answers already done.`);
   const failures: Failures = { refused: [], timedOut: [], failed: [] };
+  const mustUse = Math.min(MAX_REJECTED_IN_A_ROW, open.length);
+  let numRejected = 0;
   const numHelpers = await countHelpers(setup, { processes, batchSize }, open.length);
   const progress = startProgress('Evaluating', questions.length, numDone);
   const start = performance.now();
@@ -276,9 +282,14 @@ async function answerOpen(
     },
     onBatch: async (_, batch) => {
       // Resuming repeats questions whose answer was refused or whose searches failed.
-      const failed = new Set(Object.values(failures).flat());
+      const failed = failedIds(failures);
       for (const { questionId } of batch)
         if (!failed.has(questionId)) await journal.append(answers.get(questionId)!);
+      for (const { refusal } of batch) numRejected = refusal === undefined ? 0 : numRejected + 1;
+      if (numRejected >= mustUse)
+        throw new Error(
+          `Expected usable answers from ${policy.name}, but rejected ${numRejected} in a row; see above.`,
+        );
       progress.update(answers.size);
     },
   };
@@ -286,16 +297,12 @@ async function answerOpen(
     answerQuestions(policy, retriever, open, { ...options, helpers }),
   )
     .catch((error: unknown) => {
-      if (!signal.aborted) log(`${answers.size} answers are saved; the same command resumes.`);
+      const numSaved = answers.size - failedIds(failures).size;
+      if (!signal.aborted) log(`${numSaved} answers are saved; the same command resumes.`);
       throw error;
     })
     .finally(() => progress.stop());
   policy.dispose?.();
-  const { refused } = failures;
-  if (refused.length > 0 && refused.length === open.length)
-    throw new Error(
-      `Expected usable answers from ${policy.name}, but rejected all ${refused.length}; see above.`,
-    );
   return {
     answers: questions.map(({ id }) => answers.get(id)!),
     failures,

@@ -78,9 +78,11 @@ writeFileSync(
     })),
   ),
 );
+let isBroken: (request: Parameters<typeof reply>[0]) => boolean = () => false;
 const server = await startChatStandIn((request) => {
   onRequest();
-  return working-- > 0 ? reply(request) : refuse(400, { message: 'out of credit' });
+  if (isBroken(request)) return refuse(500, { message: 'template error' });
+  return working-- > 0 ? reply(request) : refuse(402, { message: 'out of credit' });
 });
 afterAll(() => server.close());
 beforeEach(() => {
@@ -216,6 +218,23 @@ describe('evaluate --policy chat:', () => {
       expect(existsSync(partial)).toBe(false);
     },
   );
+
+  it('continues after a question on which the server fails, and ends if it always fails', async () => {
+    isBroken = ({ messages }) => JSON.stringify(messages).includes('Ada 17 or');
+    await runEvaluate(settings());
+    expect(printed.stderr).toMatch(/Rejected the answer to question q17: .*template error/);
+    expect(printed.stdout).toMatch(/^refused +1 answers/m);
+    expect(linesOf<QuestionResult>(out)[17]).toMatchObject({ questionId: 'q17', em: 0 });
+    let numServed = 0;
+    isBroken = ({ messages }) => !isProbe(messages) && numServed++ >= 60;
+    await expect(runEvaluate(settings())).rejects.toThrow('rejected 20 in a row');
+    const saved = linesOf(`${out}.partial`).length;
+    expect(saved).toBeGreaterThan(20);
+    expect(printed.stderr).toContain(`${saved} answers are saved`);
+    isBroken = () => false;
+    await runEvaluate(settings());
+    expect(existsSync(`${out}.partial`)).toBe(false);
+  });
 
   it('counts and lists questions with timed-out searches, and asks them again on resuming', async () => {
     const late = new DOMException('late', 'TimeoutError');

@@ -23,7 +23,7 @@ let working = Infinity;
 const server = await startVllmStandIn(await loadLocalPolicy(model), {
   model: 'served',
   root: model,
-  instead: () => (working-- > 0 ? undefined : new Response('out of order', { status: 500 })),
+  instead: () => (working-- > 0 ? undefined : new Response('out of order', { status: 501 })),
 });
 afterAll(() => server.close());
 beforeEach(() => {
@@ -74,7 +74,7 @@ describe('evaluate --policy', () => {
     server.requests.splice(0);
     working = 1 + calls - 1;
     await expect(evaluate({ policy: server.api, batchSize: 1 })).rejects.toThrow(
-      'got 500: out of order',
+      'got 501: out of order',
     );
     expect(printed.stderr).toContain(`${QUESTIONS.length - 1} answers are saved`);
     expect(existsSync(`${out}.partial`)).toBe(true);

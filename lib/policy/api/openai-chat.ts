@@ -24,6 +24,7 @@ import {
 import {
   addRemedy,
   closeTag,
+  isAboutRequest,
   isCutOff,
   isLimited,
   onlyModel,
@@ -128,9 +129,6 @@ function refusal(error: unknown): Partial<z.infer<typeof errorSchema>['error']> 
     return null;
   return errorSchema.safeParse(tryParseJson(error.body)).data?.error ?? { message: error.body };
 }
-
-/** Why providers refuse one prompt, and would at each try: OpenAI, Azure, DeepSeek, Qwen. */
-const FILTERED = /content[ _]?(filter|policy|management|exists)|flagged|inspection|moderation/i;
 
 /** Parameters that some servers reject; the server's defaults then apply. */
 const OPTIONAL_PARAMS = [
@@ -279,13 +277,10 @@ export async function openChatPolicy(
       const body = createBody(messages, replyOptions);
       const sent = { body, signal, maxResponseBytes: maxAnswerBytes(maxNewTokens) };
       const raw = await (onText ? stream(sent, onText) : post(sent)).catch((error: unknown) => {
-        if (error instanceof AnswerError) throw new ReplyError(error.message, { cause: error });
         const { message = '', code } = refusal(error) ?? {};
         if (code === 'context_length_exceeded' || /context (length|window|size)/i.test(message))
           throw new ContextFullError(message, { cause: error });
-        if (FILTERED.test(`${code} ${message}`))
-          throw new ReplyError((error as Error).message, { cause: error });
-        throw error;
+        throw isAboutRequest(error) ? new ReplyError(error.message, { cause: error }) : error;
       });
       return readReply(raw, replyOptions);
     });

@@ -15,6 +15,7 @@ import { readTokenizer } from '../folders/folder-settings.js';
 import {
   addRemedy,
   closeTag,
+  isAboutRequest,
   isCutOff,
   isLimited,
   onlyModel,
@@ -251,9 +252,9 @@ function readIds(
   return ids;
 }
 
-/** An unusable answer must not end the others. */
+/** One request that fails must not end the others. */
 function refuse(error: unknown): Generation {
-  if (!(error instanceof AnswerError)) throw error;
+  if (!isAboutRequest(error)) throw error;
   return { tokenIds: [], text: '', finish: 'stop', refusal: error.message };
 }
 

@@ -1,6 +1,6 @@
 /** Shared by the policies for OpenAI's completions and chat completions. */
 import { z } from 'zod';
-import { describeAnswer, HttpError } from '../../io/http.js';
+import { AnswerError, describeAnswer, HttpError } from '../../io/http.js';
 import type { PromptForm } from '../../text/prompts.js';
 import { openTag } from '../../text/tags.js';
 
@@ -35,6 +35,14 @@ export const requestLimits = ({
   retries = 6,
   backOffMs = 500,
 }: OpenAiOptions) => ({ token, timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26 });
+
+/**
+ * Whether an error of a server that accepted earlier requests concerns this one only:
+ * filtered content, or a prompt on which the server fails.
+ */
+export const isAboutRequest = (error: unknown): error is Error =>
+  error instanceof AnswerError ||
+  (error instanceof HttpError && [400, 413, 422, 500].includes(error.status!));
 
 /** @throws the error, saying what to do about its status */
 export function addRemedy(error: unknown): never {

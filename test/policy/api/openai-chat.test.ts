@@ -227,15 +227,12 @@ describe('openChatPolicy', () => {
     expect(read).toEqual({ name: 'search', arguments: '{"query":"a"}' });
   });
 
-  it.each([
-    { code: 'content_filter', message: 'The response was filtered.' },
-    { message: 'Content Exists Risk' },
-    { code: 'invalid_prompt', message: 'Your prompt was flagged.' },
-  ])('rejects only the reply to a prompt that the provider filters: %j', async (error) => {
-    await start(() => refuse(400, error));
-    await expect((await open()).reply(QUESTION, OPTIONS)).rejects.toBeInstanceOf(ReplyError);
-    await start(() => refuse(400, { message: 'out of credit' }));
-    await expect((await open()).reply(QUESTION, OPTIONS)).rejects.not.toBeInstanceOf(ReplyError);
+  it('rejects one reply if the server fails on its prompt, and all if it fails', async () => {
+    for (const [status, isOne] of Object.entries({ 400: true, 500: true, 402: false, 404: false })) {
+      await start(() => refuse(Number(status), { message: 'Content Exists Risk' }));
+      const reply = (await open()).reply(QUESTION, OPTIONS).catch((error: unknown) => error);
+      expect((await reply) instanceof ReplyError, status).toBe(isOne);
+    }
   });
 
   it('accepts a whole message in place of a stream', async () => {
