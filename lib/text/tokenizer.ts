@@ -138,14 +138,25 @@ const overridesSchema = z.looseObject({
     .nullish(),
   split_special_tokens: z.literal(false).nullish(),
 });
-/** For each step of tokenizer.json: its settings' names in tokenizer_config.json. */
-const OVERRIDES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  BertNormalizer: {
-    do_lower_case: 'lowercase',
-    strip_accents: 'strip_accents',
-    tokenize_chinese_chars: 'handle_chinese_chars',
-  },
-  ByteLevel: { add_prefix_space: 'add_prefix_space' },
+type Step = z.infer<typeof stepSchema>;
+/** What tokenizer_config.json would say of a step of tokenizer.json. */
+const OVERRIDES: Readonly<Record<string, (step: Step) => Record<string, unknown>>> = {
+  BertNormalizer: ({ lowercase, strip_accents, handle_chinese_chars }) => ({
+    do_lower_case: lowercase,
+    strip_accents,
+    tokenize_chinese_chars: handle_chinese_chars,
+  }),
+  ByteLevel: ({ add_prefix_space }) => ({ add_prefix_space }),
+  Metaspace: ({ add_prefix_space = true, prepend_scheme }) => ({
+    add_prefix_space: prepend_scheme === undefined ? add_prefix_space : prepend_scheme !== 'never',
+  }),
+  Prepend: () => ({ add_prefix_space: true }),
+};
+/** What BERT's class assumes if tokenizer_config.json does not say. */
+const BERT_CLASS = /^BertTokenizer/;
+const BERT_DEFAULTS: Record<string, unknown> = {
+  do_lower_case: true,
+  tokenize_chinese_chars: true,
 };
 /** Classes that use tokenizer.json unchanged. */
 const PLAIN_CLASS = /^(PreTrainedTokenizer|TokenizersBackend)/;
@@ -164,13 +175,14 @@ function addedByConfig(
     ...(step ? [step] : []),
     ...(step?.normalizers ?? step?.pretokenizers ?? []),
   ]);
-  for (const step of PLAIN_CLASS.test(data.tokenizer_class ?? '') ? [] : steps)
-    for (const [name, field] of Object.entries(OVERRIDES[step.type] ?? {})) {
-      const value = data[name] ?? null;
-      const stepValue = step[field] ?? null;
+  const className = data.tokenizer_class ?? '';
+  const defaults = BERT_CLASS.test(className) ? BERT_DEFAULTS : {};
+  for (const step of PLAIN_CLASS.test(className) ? [] : steps)
+    for (const [name, stepValue = null] of Object.entries(OVERRIDES[step.type]?.(step) ?? {})) {
+      const value = data[name] ?? defaults[name] ?? null;
       if (value !== null && value !== stepValue)
         throw new Error(
-          `Expected tokenizer.json and tokenizer_config.json to agree, but ${field} is ${JSON.stringify(stepValue)} in the former and ${name} is ${JSON.stringify(value)} in the latter. Load the tokenizer with transformers and save it again.`,
+          `Expected tokenizer.json and tokenizer_config.json to agree, but ${name} is ${JSON.stringify(stepValue)} in the former (${step.type}) and ${JSON.stringify(value)}${name in data ? '' : ' by default'} in the latter. Load the tokenizer with transformers and save it again.`,
         );
     }
   const ids = new Map(vocabEntries(vocab).reverse());

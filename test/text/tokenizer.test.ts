@@ -392,12 +392,25 @@ describe('createTokenizer', () => {
       },
       false,
     ],
+    ['add_prefix_space', { pre_tokenizer: { type: 'Metaspace', prepend_scheme: 'never' } }, true],
+    ['add_prefix_space', { normalizer: { type: 'Prepend', prepend: '▁' } }, false],
   ])('rejects a config that contradicts tokenizer.json: %s', (name, settings, value) => {
     const json = { ...COMMON, ...settings, model };
     expect(() => createTokenizer(json, { [name]: value })).toThrow(name);
     expect(() => createTokenizer(json, { [name]: !value })).not.toThrow();
     const plain = { tokenizer_class: 'PreTrainedTokenizerFast', [name]: value };
     expect(() => createTokenizer(json, plain)).not.toThrow();
+  });
+
+  it("applies the defaults of BERT's class, which lower-cases", () => {
+    const cased = { type: 'BertNormalizer', lowercase: false, handle_chinese_chars: true };
+    const create = (config: object) =>
+      createTokenizer({ ...COMMON, normalizer: cased, model }, config);
+    for (const name of ['BertTokenizer', 'BertTokenizerFast']) {
+      expect(() => create({ tokenizer_class: name })).toThrow('do_lower_case');
+      expect(() => create({ tokenizer_class: name, do_lower_case: false })).not.toThrow();
+    }
+    expect(() => create({ tokenizer_class: 'HerbertTokenizerFast' })).not.toThrow();
   });
 
   it.each([
