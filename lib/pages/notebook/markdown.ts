@@ -36,6 +36,23 @@ function filePicture(address: string, folder: string, alt: string): Markup | und
 /** Pictures of a Markdown cell by name, then by MIME type. */
 type Attachments = Readonly<Record<string, MimeBundle>>;
 
+const { decode } = new MarkdownIt().utils.lib.mdurl;
+
+/** The picture at `attachment:NAME`; undefined for any other address. */
+export function attachedPicture(
+  address: string,
+  attachments: Attachments = {},
+  alt?: string,
+): Markup | undefined {
+  const name = /^attachment:(.*)$/.exec(decode(address))?.[1];
+  if (name === undefined || !Object.hasOwn(attachments, name)) return undefined;
+  const bundle = attachments[name];
+  const mime = PICTURES.find((known) => known in bundle);
+  return mime === undefined
+    ? undefined
+    : picture(mime, joinLines(bundle[mime] as string | string[]), alt);
+}
+
 export interface MarkdownRenderer {
   render: (markdown: string, attachments?: Attachments) => Content;
   /** The headings rendered so far, in order. */
@@ -77,14 +94,11 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
     { alt: ['paragraph'] },
   );
   // A page loads nothing: of pictures from elsewhere, it shows the address.
-  const image = (alt: string, source: string, attachments: Attachments = {}): Content => {
+  const image = (alt: string, source: string, attachments?: Attachments): Content => {
     if (source.startsWith('data:')) return markup('img', { alt, src: source });
-    const attached = /^attachment:(.*)$/.exec(source)?.[1];
-    const name = markdown.utils.lib.mdurl.decode(attached ?? source);
-    const bundle = attached && Object.hasOwn(attachments, name) ? attachments[name] : {};
-    const mime = PICTURES.find((known) => known in bundle);
-    if (mime) return picture(mime, joinLines(bundle[mime] as string | string[]), alt);
-    const included = folder === undefined ? undefined : filePicture(name, folder, alt);
+    const included =
+      attachedPicture(source, attachments, alt) ??
+      (folder === undefined ? undefined : filePicture(decode(source), folder, alt));
     return included ?? `${alt} (picture not included: ${source})`.trim();
   };
   markdown.renderer.rules.image = (tokens, i, _, env) => {

@@ -5,6 +5,7 @@
  * only shown.
  */
 import {
+  findVegaLite,
   joinLines,
   MIME,
   type Cell,
@@ -14,7 +15,8 @@ import {
 } from '../../notebook/nbformat.js';
 import type { VegaLiteSpec } from '../../report/charts/spec.js';
 import { markup, markupHtml, trustedHtml, type Content } from '../../report/markup.js';
-import { terminalText } from './page.js';
+import { attachedPicture } from './markdown.js';
+import { errorText, outputContent, terminalText } from './page.js';
 
 type ObservableType = 'text/markdown' | 'text/html' | 'module';
 interface ObservableCell {
@@ -22,7 +24,8 @@ interface ObservableCell {
   source: string;
 }
 
-const PICTURES = ['image/png', 'image/jpeg'];
+/** A picture in Markdown; its address is in the second group. */
+const IMAGE = /!\[([^\]]*)\]\((attachment:[^\s)]+)\)/g;
 
 const EMBED = `import embed from "npm:vega-embed@7";`;
 
@@ -53,30 +56,34 @@ const html = (content: Content): ObservableCell => ({
 
 function toCells(cell: Cell, charts: { count: number }, language: string): ObservableCell[] {
   const source = joinLines(cell.source);
-  if (source.trim() === '') return [];
-  if (cell.cell_type === 'markdown')
-    return [{ type: 'text/markdown', source: source.replace(/\$(?=\{)/g, '\\$') }];
-  if (cell.cell_type !== 'code') return [html(markup('pre', source))];
-  const shown = markup('pre', markup('code', { class: `language-${language}` }, source));
-  const code = markup('details', markup('summary', 'Code'), shown);
-  return [...cell.outputs.flatMap((output) => outputCells(output, charts)), html(code)];
+  const isBlank = source.trim() === '';
+  if (cell.cell_type === 'code') {
+    const shown = markup('pre', markup('code', { class: `language-${language}` }, source));
+    const code = markup('details', markup('summary', 'Code'), shown);
+    const outputs = cell.outputs.flatMap((output) => outputCells(output, charts));
+    return isBlank ? outputs : [...outputs, html(code)];
+  }
+  if (isBlank) return [];
+  if (cell.cell_type !== 'markdown') return [html(markup('pre', source))];
+  const text = source
+    .replace(/\$(?=\{)/g, '\\$')
+    .replace(IMAGE, (image: string, alt: string, address: string) => {
+      const attached = attachedPicture(address, cell.attachments, alt);
+      return attached ? markupHtml(attached) : image;
+    });
+  return [{ type: 'text/markdown', source: text }];
 }
 
 function outputCells(output: CellOutput, charts: { count: number }): ObservableCell[] {
   if (output.output_type === 'stream')
     return [html(markup('pre', terminalText(joinLines(output.text))))];
-  if (output.output_type === 'error')
-    return [html(markup('pre', `${output.ename}: ${output.evalue}`))];
+  if (output.output_type === 'error') return [html(markup('pre', errorText(output)))];
   const data: MimeBundle = output.data;
   const text = (mime: string): string => joinLines((data[mime] ?? '') as string | string[]);
-  if (MIME.vegaLite in data) return chartCells(data[MIME.vegaLite] as VegaLiteSpec, ++charts.count);
+  const chart = findVegaLite(data);
+  if (chart) return chartCells(data[chart] as VegaLiteSpec, ++charts.count);
   const drawn = text(MIME.html) || text(MIME.svg);
-  if (drawn) return [html(trustedHtml(drawn))];
-  const picture = PICTURES.find((mime) => mime in data);
-  const src = picture && `data:${picture};base64,${text(picture).replaceAll('\n', '')}`;
-  return [
-    html(src ? markup('img', { src, alt: text(MIME.text) }) : markup('pre', text(MIME.text))),
-  ];
+  return [html(drawn ? trustedHtml(drawn) : outputContent(data))];
 }
 
 /** The data of a chart under a name, then the chart with the current Vega-Lite. */

@@ -85,14 +85,16 @@ export async function reportHtml(notebook: Notebook, folder?: string): Promise<R
   const provenance = about
     ? [provenanceSection(about.provenance, { intro: setupText(about) })]
     : [];
-  const citation = citationSection(title, about?.provenance.commit);
+  // Another kernel's numbers are not this library's.
+  const isOwn = (notebook.metadata.kernelspec?.language ?? 'typescript') === 'typescript';
+  const citation = isOwn ? [citationSection(title, about?.provenance.commit)] : [];
   const main = [
     trustedHtml(content),
     provenance.map(sectionMarkup),
     setup.map((cell) => codeCellMarkup(cell, rendering)),
-    sectionMarkup(citation),
+    citation.map(sectionMarkup),
   ];
-  const body = layout([...headings, ...provenance, citation], main);
+  const body = layout([...headings, ...provenance, ...citation], main);
   const scripts = [await browserScript('report')];
   const laterScript = rendering.numCharts > 0 ? await browserScript('report-charts') : '';
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
@@ -253,7 +255,11 @@ const pre = (text: string, style?: string): Markup =>
   markup('pre', { class: style }, terminalText(text));
 
 /** The traceback, and the error unless it is in there. */
-function errorText({ traceback, ename, evalue }: Extract<CellOutput, { output_type: 'error' }>) {
+export function errorText({
+  traceback,
+  ename,
+  evalue,
+}: Extract<CellOutput, { output_type: 'error' }>) {
   const text = terminalText(traceback.join('\n'));
   return text !== '' && text.includes(evalue) ? text : `${text}\n${ename}: ${evalue}`.trim();
 }
@@ -279,6 +285,15 @@ function bundleMarkup(data: MimeBundle, name: string, rendering: Rendering): Con
     return [note, mime === MIME.text ? pre(text) : picture(mime, text)];
   }
 }
+
+/** An output outside of a page, whose charts it lacks. */
+export const outputContent = (data: MimeBundle): Content =>
+  bundleMarkup(data, '', {
+    markdown: createMarkdown(),
+    numCharts: 0,
+    hasChart: false,
+    charts: new Map(),
+  });
 
 function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Content {
   const text = (mime: string): string | undefined =>

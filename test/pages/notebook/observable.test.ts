@@ -30,9 +30,9 @@ describe('observableHtml', () => {
     expect(observableHtml(notebook)).toMatch(
       /^<!doctype html>\n<notebook theme="air">\n {2}<title>Films &amp; more<\/title>\n {2}<script id="1"/,
     );
-    expect(cells.map(({ id }) => id).join('')).toBe('1234567');
+    expect(cells.map(({ id }) => id).join('')).toBe('12345678');
     const types = cells.map(({ type }) => type.replace('text/', ''));
-    expect(types.join()).toBe('markdown,module,module,html,html,html,module');
+    expect(types.join()).toBe('markdown,module,module,html,html,html,html,module');
   });
 
   it('has chart cells that draw named data', () => {
@@ -40,7 +40,7 @@ describe('observableHtml', () => {
     expect(data).toMatchObject([{ value: 0 }, { value: 1 }]);
     expect(cells[2].source).toMatch(/await embed\(chart1, \{[^]*data: \{ values: data1 \}/);
     expect(cells[2].source).not.toContain('"values"');
-    expect(cells[6].source).toBe('import embed from "npm:vega-embed@7";');
+    expect(cells[7].source).toBe('import embed from "npm:vega-embed@7";');
   });
 
   it('shows pictures, terminal text and code of other kernels', () => {
@@ -50,9 +50,26 @@ describe('observableHtml', () => {
     });
     foreign.metadata.kernelspec = { display_name: 'Python', language: 'python', name: 'python3' };
     const page = observableHtml(foreign);
-    expect(page).toContain('<img src="data:image/png;base64,AAAA" alt="&lt;Figure&gt;">');
+    expect(page).toContain('<img alt="&lt;Figure&gt;" src="data:image/png;base64,AAAA">');
     expect(page).toContain('<pre>red\n');
     expect(page).toContain('<code class="language-python">print(1)');
+  });
+
+  it.each([
+    [{ 'application/vnd.vegalite.v4+json': { mark: 'bar' } }, 'await embed(chart1'],
+    [{ 'text/latex': '$x^2$', 'text/plain': 'x**2' }, '<pre>$x^2$</pre>'],
+    [{ 'text/markdown': '**bold**', 'text/plain': 'Markdown' }, '<strong>bold</strong>'],
+    [{ 'image/gif': 'R0lG', 'text/plain': 'GIF' }, 'src="data:image/gif;base64,R0lG"'],
+    [{ 'application/x-own': 'own' }, 'An output of application/x-own is not shown'],
+  ])('shows other output: %j', (data, shown) => {
+    expect(observableHtml(notebookOf(showing('1', data)))).toContain(shown);
+  });
+
+  it('shows attached pictures', () => {
+    const attachments = { 'a b.png': { 'image/png': 'AAAA' } };
+    const cell = { ...markdown('![plot](attachment:a%20b.png) ${x}'), attachments };
+    const page = observableHtml(notebookOf(cell));
+    expect(page).toContain('<img alt="plot" src="data:image/png;base64,AAAA"> \\${x}');
   });
 
   it('escapes interpolation and closing tags', () => {

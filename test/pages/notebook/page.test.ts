@@ -37,6 +37,13 @@ describe('markdown', () => {
   });
 });
 
+it('cites this library unless another kernel computed the numbers', async () => {
+  const notebook = notebookOf(markdown('# Films'));
+  expect((await reportHtml(notebook)).html).toContain('To cite');
+  Object.assign(notebook.metadata.kernelspec!, { language: 'python' });
+  expect((await reportHtml(notebook)).html).not.toContain('To cite');
+});
+
 describe('pictures', () => {
   const folder = join(temporaryFolder(), 'notebooks');
   const [png, outside] = [join(folder, 'my dot.PNG'), join(folder, '..', 'dot.png')];
