@@ -308,17 +308,12 @@ async function requireMeanPooling(folder: string): Promise<void> {
     refuse(CONFIG_FILE, `similarity_fn_name: ${similarity}`);
 }
 
-/** An encoder from files, with a hash of everything its vectors depend on. */
-export interface FileEncoder extends Encoder {
-  readonly hash: string;
-}
-
 /**
  * Loads an encoder on the current backend, where it stays in memory. Longer texts are cut
  * to the model's maximum.
  * @throws Error naming the file that is missing, or what is unsupported
  */
-export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
+export async function loadBertEncoder(folder: string): Promise<Encoder> {
   const configFile = join(folder, 'config.json');
   const tokenizerFile = join(folder, 'tokenizer.json');
   const json = await readJson(configFile);

@@ -13,6 +13,8 @@ export type TextKind = 'query' | 'passage';
 export interface Encoder {
   readonly name: string;
   readonly dimensions: number;
+  /** Of all that its vectors depend on, if it was read from files. */
+  readonly hash?: string;
   encode(texts: readonly string[], options: { kind: TextKind }): Promise<Float32Array[]>;
 }
 

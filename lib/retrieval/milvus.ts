@@ -96,12 +96,13 @@ function checked<T extends Status | { status: Status }>(answer: T): T {
   throw new Error(`Expected Milvus to accept the request, but got: ${reason || code}.`);
 }
 
-/** The description of a collection. Old ones have no hash of their passages. */
+/** The description of a collection. Old ones have no hashes. */
 const manifestSchema = z.object({
   encoder: z.string(),
   dimensions: z.int(),
   numPassages: z.int(),
   passages: z.string().optional(),
+  hash: z.string().optional(),
 });
 
 interface MilvusOptions {
@@ -118,10 +119,14 @@ async function readManifest(client: MilvusClient, collection: string, encoder: E
     throw new Error(
       `Expected collection ${collection} to be built by \`index build\`, but it has other contents. Choose another name.`,
     );
-  const { name, dimensions } = encoder;
-  if (manifest.encoder === name && manifest.dimensions === dimensions) return manifest;
+  const { name, dimensions, hash = manifest.hash } = encoder;
+  const isSame = manifest.encoder === name && manifest.dimensions === dimensions;
+  if (isSame && (manifest.hash ?? hash) === hash) return manifest;
+  const [expected, actual] = isSame
+    ? [`, hash ${hash}`, `, hash ${manifest.hash}`]
+    : [' dimensions', ''];
   throw new Error(
-    `Expected collection ${collection} to be built with the encoder ${name} (${dimensions} dimensions), but it was built with ${manifest.encoder} (${manifest.dimensions}). Pass that encoder with --encoder, or build another collection.`,
+    `Expected collection ${collection} to be built with the encoder ${name} (${dimensions}${expected}), but it was built with ${manifest.encoder} (${manifest.dimensions}${actual}). Pass that encoder with --encoder, or build another collection.`,
   );
 }
 
@@ -158,6 +163,7 @@ export async function buildMilvusCollection(
     const manifest = {
       encoder: encoder.name,
       dimensions: encoder.dimensions,
+      hash: encoder.hash,
       numPassages: passages.length,
       passages: corpusHash(passages),
     };

@@ -6,7 +6,6 @@ import { ENCODER, shortPath } from '../io/paths.js';
 import { configHash } from '../io/provenance.js';
 import { createRegistry, nameSchema } from '../registry.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from './analyzers.js';
-import type { FileEncoder } from './bert.js';
 import { defaultBm25Folder, hasBm25Index, openBm25Files, type Bm25Corpus } from './bm25-files.js';
 import { createBm25Retriever } from './bm25.js';
 import {
@@ -84,7 +83,7 @@ async function openBm25(
  * Opens a hashed encoder, or one in Hugging Face format.
  * @throws Error naming what is missing or unsupported
  */
-export async function openEncoder(folder: string): Promise<Encoder | FileEncoder> {
+export async function openEncoder(folder: string): Promise<Encoder> {
   if (existsSync(join(folder, ENCODER_FILE))) return loadEncoder(folder);
   if (!existsSync(join(folder, 'config.json')))
     throw new Error(
@@ -102,12 +101,13 @@ interface Vectors {
 
 /** The passages' vectors; those of the fast hashed encoder are not stored. */
 function passageVectors(
-  encoder: Encoder | FileEncoder,
+  encoder: Encoder,
   passages: readonly Passage[],
   index: string | undefined,
 ): Vectors {
-  if (!('hash' in encoder)) return { read: () => encodePassages(encoder, passages) };
-  const source = { corpus: corpusHash(passages), encoder: encoder.hash };
+  const { hash } = encoder;
+  if (hash === undefined) return { read: () => encodePassages(encoder, passages) };
+  const source = { corpus: corpusHash(passages), encoder: hash };
   const folder = index ?? join('runs', 'indexes', `${encoder.name}-${configHash(source)}`);
   const kept = { folder, source };
   return { read: () => embedCorpus(encoder, passages, kept), kept };
