@@ -2,7 +2,7 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { tryParseJson } from './json.js';
+import { parsePlainJson, tryParseJson } from './json.js';
 
 export const fileSize = async (file: string): Promise<number> =>
   existsSync(file) ? (await stat(file)).size : 0;
@@ -10,12 +10,19 @@ export const fileSize = async (file: string): Promise<number> =>
 /** Whether the last line of a log is complete, with or without a line feed. */
 export const isComplete = (line: string): boolean => (tryParseJson(line) ?? null) !== null;
 
-/** @throws Error naming the line if it is not an object */
+/** @throws Error naming the line, and why it is not an object */
 export function parseLogLine(file: string, line: string): unknown {
-  const value = tryParseJson(line);
-  if (typeof value === 'object' && value !== null) return value;
+  let cause: unknown;
+  try {
+    const value = parsePlainJson(line);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch (error) {
+    cause = error;
+  }
+  const reason = cause instanceof Error ? `: ${cause.message}` : '. Remove that line.';
   throw new Error(
-    `Expected the lines of ${file} to be JSON objects, but got ${line.slice(0, 60)}. Remove it.`,
+    `Expected the lines of ${file} to be JSON objects, but got ${line.slice(0, 60)}${reason}`,
+    { cause },
   );
 }
 

@@ -78,6 +78,8 @@ export const textPolicy = (
     async (messages, replyOptions) => {
       // A rollout with tags has only text messages.
       const content = await complete(messages as TextMessage[], replyOptions);
+      if (typeof content !== 'string')
+        throw new TypeError(`Expected the policy to return text, but got ${String(content)}.`);
       return { message: { role: 'assistant', content } };
     },
     options,
@@ -86,7 +88,11 @@ export const textPolicy = (
 /** A model's message as SDKs return it, with more fields and other kinds of calls. */
 interface SdkMessage {
   content?: string | null;
-  tool_calls?: readonly { id: string; function?: { name: string; arguments: string } }[];
+  tool_calls?: readonly {
+    id: string;
+    /** `arguments` as text, or parsed, as some SDKs do. */
+    function?: { name: string; arguments: string | object };
+  }[];
 }
 
 /**
@@ -104,10 +110,18 @@ export const toolPolicy = (
   functionPolicy(
     'tools',
     async (messages, replyOptions) => {
-      const { message, usage } = await complete(messages, replyOptions);
-      const calls = (message.tool_calls ?? []).flatMap(({ id, function: called }) =>
-        called ? [{ id, type: 'function' as const, function: called }] : [],
-      );
+      const reply = await complete(messages, replyOptions);
+      if (!(reply as Partial<Reply> | undefined)?.message)
+        throw new TypeError(
+          `Expected the policy to return { message }, but got ${JSON.stringify(reply)}.`,
+        );
+      const { message, usage } = reply;
+      const calls = (message.tool_calls ?? []).flatMap(({ id, function: called }) => {
+        if (!called) return [];
+        const { name, arguments: given } = called;
+        const json = typeof given === 'string' ? given : JSON.stringify(given);
+        return [{ id, type: 'function' as const, function: { name, arguments: json } }];
+      });
       const { content = null } = message;
       return {
         message: { role: 'assistant', content, ...(calls.length > 0 && { tool_calls: calls }) },

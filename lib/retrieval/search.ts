@@ -182,13 +182,25 @@ async function request(
       retriever.retrieve(queries, { topK, signal: controller.signal }),
       ended,
     ]);
-    if (lists.length !== queries.length) {
-      throw new Error(`Expected ${queries.length} lists of passages, but got ${lists.length}.`);
-    }
+    requireLists(lists, queries.length);
     return lists;
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', forward);
+  }
+}
+
+/** Checks what anyone's retriever returned. @throws Error naming what is not a passage */
+function requireLists(lists: readonly unknown[], numQueries: number): void {
+  const got = Array.isArray(lists) ? `${lists.length}` : JSON.stringify(lists);
+  if (got !== `${numQueries}`)
+    throw new Error(`Expected ${numQueries} lists of passages, but got ${got}.`);
+  for (const item of lists.map((list) => list ?? [list]).flat()) {
+    const { passage } = (item ?? {}) as Partial<RetrievedPassage>;
+    if (typeof passage?.title !== 'string' || typeof passage.text !== 'string')
+      throw new Error(
+        `Expected items such as { passage: { id, title, text }, score }, but got ${JSON.stringify(item)?.slice(0, 100)}.`,
+      );
   }
 }
 

@@ -1,5 +1,5 @@
 /** Metrics of trainings for TensorBoard, as a user exports them. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { maskedCrc } from '../../lib/interop/tensorboard.js';
@@ -51,6 +51,10 @@ describe.skipIf(!isBuilt)('export tensorboard (needs dist/)', () => {
 
   it('rejects a folder without a training', async () => {
     expect(await refusal(['export', 'tensorboard', root])).toContain('no metrics.jsonl');
+    mkdirSync(join(root, 'nan'));
+    writeFileSync(join(root, 'nan', 'metrics.jsonl'), '{"step": 0, "reward": NaN}\n');
+    const nan = await refusal(['export', 'tensorboard', join(root, 'nan')]);
+    expect(nan).toMatch(/it has NaN.*Write null/);
     const report = await refusal(['export', 'no-report', '--out', join(root, 'out')]);
     expect(report).toContain('Expected a report no-report');
     expect(existsSync(join(root, 'out'))).toBe(false);

@@ -132,11 +132,17 @@ describe('searchAll', () => {
     await delay(10);
     expect(retriever.calls).toEqual([['a'], ['b']]);
   });
-  it('fails queries if the retriever returns too few lists', async () => {
-    const short = { name: 'short', retrieve: async () => [] };
-    const { outcomes } = await searchAll(short, ['a'], { topK: 1 });
-    expect(outcomes).toEqual([
-      { status: 'failed', reason: 'Expected 1 lists of passages, but got 0.' },
+  it.each([
+    [[], 'Expected 1 lists of passages, but got 0.'],
+    [null, 'Expected 1 lists of passages, but got null.'],
+    [[undefined], 'but got undefined.'],
+    [[[{ id: 'p', title: 't', text: 'x' }]], 'but got {"id":"p","title":"t","text":"x"}.'],
+    [[[{ passage: { id: 'p', text: 'x' }, score: 1 }]], 'but got {"passage":{"id":"p"'],
+  ])('fails queries if the retriever returns %j', async (lists, reason) => {
+    const retrieve = async () => lists as unknown as RetrievedPassage[][];
+    const { outcomes } = await searchAll({ name: 'own', retrieve }, ['a'], { topK: 1 });
+    expect(outcomes).toMatchObject([
+      { status: 'failed', reason: expect.stringContaining(reason) as string },
     ]);
   });
   it('caches answers across calls by topK, but not failures', async () => {

@@ -54,6 +54,24 @@ describe('createSearchAgent', () => {
     await expect(collect(other.ask('who?', { signal }))).rejects.toThrow('enough');
   });
 
+  it('searches for parsed arguments of a call', async () => {
+    const called = { name: 'search', arguments: { queries: ['X'] } };
+    const searches = { tool_calls: [{ id: 'a', function: called }] };
+    const policy = toolPolicy(async ({ length }) => ({
+      message: length === 1 ? searches : say('gold'),
+    }));
+    const events = await collect(createSearchAgent({ policy, retriever: library() }).ask('who?'));
+    expect(events).toContainEqual({ type: 'search', queries: ['X'] });
+  });
+
+  it('rejects what is no reply', async () => {
+    const none = async () => undefined as never;
+    for (const policy of [textPolicy(none), toolPolicy(none)]) {
+      const agent = createSearchAgent({ policy, retriever: library() });
+      await expect(collect(agent.ask('who?'))).rejects.toThrow('but got undefined');
+    }
+  });
+
   it('stops when its reader stops, and limits concurrent answers', async () => {
     let [active, most] = [0, 0];
     const write: Parameters<typeof textPolicy>[0] = async (_, { signal }) => {
