@@ -2,7 +2,18 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeText, readJsonIfExists } from './files.js';
+import { decodeText, readJson, readJsonIfExists } from './files.js';
+import { shortPath } from './paths.js';
+
+/** Reads `tokenizer.json`. @throws Error with the remedy if it is missing */
+export async function readTokenizerJson(folder: string): Promise<object> {
+  const file = join(folder, 'tokenizer.json');
+  if (existsSync(file)) return (await readJson(file)) as object;
+  const path = shortPath(folder);
+  throw new Error(
+    `Expected tokenizer.json in ${path}, but it is missing. Write it with transformers: AutoTokenizer.from_pretrained("${path}").save_pretrained("${path}").`,
+  );
+}
 
 /** `tokenizer_config.json`, with `chat_template.jinja` if there is one; else empty. */
 export async function readTokenizerConfig(folder: string): Promise<object> {

@@ -13,7 +13,7 @@ import { describeFaults } from '../io/json.js';
 import { shortPath } from '../io/paths.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { withTimeLimit } from '../io/time-limit.js';
-import { readTokenizerConfig } from '../io/tokenizer-config.js';
+import { readTokenizerConfig, readTokenizerJson } from '../io/tokenizer-config.js';
 import { groupByLength, MASKED } from '../tensor/ops.js';
 import { requireTensor, type Tensors } from '../tensor/safetensors.js';
 import { weightFiles, withWeights } from '../tensor/weight-files.js';
@@ -319,7 +319,7 @@ export async function loadBertEncoder(folder: string): Promise<Encoder> {
   const json = await readJson(configFile);
   const config = parseBertConfig(json);
   const { hiddenSize } = config;
-  const tokenizerJson = (await readJson(tokenizerFile)) as object;
+  const tokenizerJson = await readTokenizerJson(folder);
   const limit = <T>(length: number, compute: () => T): T =>
     withTimeLimit(shortPath(tokenizerFile), length, compute);
   const tokenizerConfig = await readTokenizerConfig(folder);

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { readJson } from '../../io/files.js';
 import { CHECKPOINTS, isClone, shortPath } from '../../io/paths.js';
 import { withTimeLimit } from '../../io/time-limit.js';
-import { readTokenizerConfig } from '../../io/tokenizer-config.js';
+import { readTokenizerConfig, readTokenizerJson } from '../../io/tokenizer-config.js';
 import { createTokenizer, type FileTokenizer } from '../../text/tokenizer.js';
 import { parseModelConfig, type ModelConfig } from '../model/families.js';
 import { parsePeftConfig, type PeftConfig } from './peft.js';
@@ -92,7 +92,7 @@ export function createLimitedTokenizer(json: object, config: object, file: strin
 /** Reads the tokenizer of a folder. @throws Error if `tokenizer.json` is missing */
 export async function readTokenizer(folder: string): Promise<FileTokenizer> {
   const file = join(folder, 'tokenizer.json');
-  const json = (await readJson(file)) as object;
+  const json = await readTokenizerJson(folder);
   return createLimitedTokenizer(json, await readTokenizerConfig(folder), file);
 }
 

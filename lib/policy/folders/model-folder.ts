@@ -9,7 +9,7 @@ import {
   writeJson,
 } from '../../io/files.js';
 import { shortPath } from '../../io/paths.js';
-import { readTokenizerConfig } from '../../io/tokenizer-config.js';
+import { readTokenizerConfig, readTokenizerJson } from '../../io/tokenizer-config.js';
 import { encodeSafetensors, type StorageType } from '../../tensor/safetensors.js';
 import { readSafetensors, withWeights } from '../../tensor/weight-files.js';
 import type { FileTokenizer } from '../../text/tokenizer.js';
@@ -43,7 +43,7 @@ export async function loadModel(folder: string, tokenizerFolder = folder): Promi
   const tokenizerFile = join(tokenizerFolder, 'tokenizer.json');
   const contents = {
     config: await readJson(join(folder, 'config.json')),
-    tokenizer: (await readJson(tokenizerFile)) as object,
+    tokenizer: await readTokenizerJson(tokenizerFolder),
     tokenizerConfig: await readTokenizerConfig(tokenizerFolder),
     generation: await readJsonIfExists(join(folder, 'generation_config.json')),
   };
@@ -67,7 +67,12 @@ export async function loadMerged(
   if (adapter !== undefined && !force) await requireBase(adapter, model);
   const base = await loadModel(model, tokenizerHome(model, adapter));
   if (adapter === undefined) return base;
-  const arrays = await readSafetensors(join(adapter, ADAPTER_WEIGHTS));
+  const file = join(adapter, ADAPTER_WEIGHTS);
+  if (!existsSync(file))
+    throw new Error(
+      `Expected ${ADAPTER_WEIGHTS} in ${shortPath(adapter)}, but it is missing. Load the adapter with PEFT and save it again (save_pretrained).`,
+    );
+  const arrays = await readSafetensors(file);
   const weights = mergePeftArrays(base.weights, arrays, base.config, await readPeftConfig(adapter));
   // Only the merged weights are still needed.
   disposeMerged(base.weights, weights);

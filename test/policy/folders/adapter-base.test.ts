@@ -1,6 +1,6 @@
 /** Adapters only load on the model that they were trained from. */
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
@@ -96,6 +96,13 @@ it("an adapter's tokenizer replaces the model's, also in an export", async () =>
   const added_tokens = [{ id: 4000, content: '<tool>' }];
   writeFileSync(join(own, 'tokenizer.json'), JSON.stringify({ ...json, added_tokens }));
   await expect(loadLocalPolicy(model, { adapter: own })).rejects.toThrow(/id 4000/);
+});
+
+it('an adapter without safetensors is named, with the remedy', async () => {
+  const old = join(root, 'old');
+  cpSync(foreign, old, { recursive: true });
+  renameSync(join(old, 'adapter_model.safetensors'), join(old, 'adapter_model.bin'));
+  await expect(loadLocalPolicy(model, { adapter: old })).rejects.toThrow('save_pretrained');
 });
 
 describe('committed adapters', () => {

@@ -78,7 +78,7 @@ const cutOff = (file: string): void => truncateSync(file, statSync(file).size - 
 
 it.each<[name: string, fault: string, damage: (file: string) => void, message: string]>([
   ['config.json', 'missing', rmSync, 'config.json'],
-  ['tokenizer.json', 'missing', rmSync, 'tokenizer.json'],
+  ['tokenizer.json', 'missing', rmSync, 'AutoTokenizer'],
   ['model.safetensors', 'missing', rmSync, 'model.safetensors'],
   ['model.safetensors', 'cut off', cutOff, 'model.safetensors: '],
 ])('reports the file: %s %s', async (name, _, damage, message) => {
