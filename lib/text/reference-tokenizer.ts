@@ -1,5 +1,6 @@
 /** The tokenizer of `@huggingface/tokenizers`, corrected to match the Rust crate's. */
 import * as huggingFace from '@huggingface/tokenizers';
+import { greatest } from 'd3-array';
 import { z } from 'zod';
 
 /** The part of the package used here; its own types do not resolve under NodeNext. */
@@ -10,10 +11,22 @@ interface PackageTokenizer {
   normalizer: Step | null;
   pre_tokenizer: Step | null;
   decoder: Step | null;
-  model: { unk_token_id?: number; _call(tokens: string[]): string[] };
+  model: {
+    unk_token_id?: number;
+    _call(tokens: string[]): string[];
+    /** Of unigram models only. */
+    populate_nodes?(lattice: Lattice): void;
+  };
   added_tokens_map: Map<string, { lstrip: boolean; rstrip: boolean }>;
   splitter_unnormalized: Splitter;
   splitter_normalized: Splitter;
+}
+/** The possible tokens of a text by their end, for Viterbi's algorithm. */
+interface Lattice {
+  end_nodes: Iterable<LatticeNode>[];
+}
+interface LatticeNode {
+  backtrace_score: number;
 }
 /** Splits a text at added tokens. */
 interface Splitter {
@@ -280,6 +293,27 @@ function correctStripping(tokenizer: PackageTokenizer): void {
 }
 
 /**
+ * Of the paths to a position, keeps the best, the first of equals. The package compares
+ * them after adding the next token's score, whose rounding makes more of them equal.
+ */
+function correctPaths({ model }: PackageTokenizer): void {
+  const populate = model.populate_nodes?.bind(model);
+  if (!populate) return;
+  model.populate_nodes = (lattice) => {
+    populate(lattice);
+    lattice.end_nodes = lattice.end_nodes.map((nodes) => {
+      // Scores are known once the position is reached.
+      let best: LatticeNode[] | undefined;
+      const findBest = (): LatticeNode[] => {
+        const node = greatest(nodes, ({ backtrace_score: score }) => score);
+        return node ? [node] : [];
+      };
+      return { [Symbol.iterator]: () => (best ??= findBest())[Symbol.iterator]() };
+    });
+  };
+}
+
+/**
  * Creates a tokenizer from a `tokenizer.json`. Decoding is exact, whatever its settings.
  * @throws Error for JSON that the package or these corrections cannot apply
  */
@@ -299,6 +333,7 @@ export function createReferenceTokenizer(json: object): PackageTokenizer {
   correctStep(tokenizer.pre_tokenizer);
   correctStep(tokenizer.decoder);
   correctStripping(tokenizer);
+  correctPaths(tokenizer);
   // Consecutive unknown tokens are fused only within a piece of text.
   const { model } = tokenizer;
   const encodePieces = model._call.bind(model);

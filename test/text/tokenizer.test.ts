@@ -315,6 +315,23 @@ describe('createTokenizer', () => {
     expect(createTokenizer({ ...COMMON, model: bpe }).encode('ab c')).toEqual([0, 0]);
   });
 
+  it('chooses among unigram paths whose scores differ in the last bit as the reference does', () => {
+    const scores = {
+      '<unk>': 0,
+      '▁': -1.903772183456554,
+      '.': -4.999424700850605,
+      '..': -6.239012212622697,
+      '!': -6.2229489121267925,
+      '!!': -6.2265291099523985,
+    };
+    const tokenizer = createTokenizer({
+      pre_tokenizer: { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always' },
+      model: { type: 'Unigram', unk_id: 0, vocab: Object.entries(scores) },
+    });
+    // By tokenizers 0.23.3: ▁ .. . ! !!
+    expect(tokenizer.encode('...!!!')).toEqual([1, 3, 2, 4, 5]);
+  });
+
   it('prepends nothing to a text that normalises to nothing', () => {
     const normalizers = [
       { type: 'Strip', strip_left: true },
