@@ -148,17 +148,23 @@ async function runConvert(sources: readonly string[], settings: ConvertSettings)
   const files = await writeAll(questions, passages, { ...settings, inputs });
   const types = group(questions, (question) => questionType(question) ?? 'of unknown type');
   const numGraphs = questions.filter(({ metadata }) => metadata.graph?.length).length;
+  const { to } = settings;
+  const numPassages = passages.contents.size;
   log(
     `${questions.length} questions (${formatList(Array.from(types, ([type, { length }]) => `${length} ${type}`))}; ` +
-      `${numGraphs} with a dependency graph) and ${passages.contents.size} passages: ${formatList(files)}`,
+      `${numGraphs} with a dependency graph)${to === 'flashrag' ? ` and ${numPassages} passages` : ''}: ${formatList(files)}`,
   );
+  if (numPassages > 0 && to !== 'flashrag')
+    log(
+      `Left out ${to === 'verl' ? 'the passages, which verl’s rows do not have' : 'passages that support no question'}.`,
+    );
   if (numSkipped > 0)
     log(`Skipped ${numSkipped} rows without an answer, or without one in their paragraphs.`);
   if (passages.numIncomplete > 0)
     log(
       `${passages.numIncomplete} questions lack paragraphs that support them, as in HotpotQA’s fullwiki files: their evidence is incomplete.`,
     );
-  const format = DATA_FORMATS.find(({ name }) => name === settings.to);
+  const format = DATA_FORMATS.find(({ name }) => name === to);
   const numCut = questions.filter(({ goldenAnswers }) => goldenAnswers.length > 1).length;
   if (format?.hasOneAnswer && numCut > 0)
     log(`Kept only the first right answer of ${numCut} questions: ${format.name} has one.`);

@@ -48,7 +48,8 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
   });
 
   it('converts to verl’s files and back without loss', async () => {
-    await convert(['all', '--to', 'verl', '--method', 'search-r1', '--out', 'rows']);
+    const to = await convert(['all', '--to', 'verl', '--method', 'search-r1', '--out', 'rows']);
+    expect(to.stderr).toMatch(/graph\): rows\S* and rows\S*\nLeft out the passages/);
     const rows = await readRows(at('rows', 'train.parquet'));
     expect(rows.map(({ id }) => id)).toEqual(['h2', 'h1']);
     const { code } = await convert(['rows/train.parquet', 'rows/dev.parquet', '--out', 'back']);
