@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 import { Command } from 'commander';
 import { cross } from 'd3-array';
 import { z } from 'zod';
-import { readJson, writeJson } from '../io/files.js';
+import { readJson } from '../io/files.js';
 import { describeFaults } from '../io/json.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { RunSource } from '../pages/compare/runs.js';
@@ -113,12 +113,10 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
   );
   const sources: RunSource[] = [];
   for (const [i, point] of points.entries()) {
-    const [{ name }, folder] = [point, folders[i]];
+    const [{ name, config }, folder] = [point, folders[i]];
     sources.push({ name, path: folder });
     const rest = i > 0 ? `; in all ${await describeStepsLeft(trainings)}` : '';
     log(`\n${i + 1} of ${points.length}: ${name}${rest}`);
-    const config = join(folder, 'config.json');
-    await writeJson(config, point.config);
     // A finished run is not repeated; it is rejected if data or rewards have changed.
     const trained = await runTrain({ config, out: folder, data, reward, backend, force });
     if (trained !== 0) {

@@ -25,6 +25,7 @@ import {
   configDifferences,
   mergeOptions,
   trainerSettings,
+  type ConfigOverrides,
   type TrainConfig,
 } from '../training/config.js';
 import { trainedMethods } from '../training/methods.js';
@@ -57,7 +58,8 @@ const TRAIN_INSTEAD =
   '`export hf models/searcher --model smollm2-parallelsearch` and --model models/searcher, or another Hugging Face folder';
 
 interface TrainSettings extends ModelSettings {
-  config?: string;
+  /** A file, or what it would contain. */
+  config?: string | ConfigOverrides;
   method?: string;
   seed?: number;
   lambdaD?: number;
@@ -86,7 +88,8 @@ async function readConfig(
 ): Promise<{ config: TrainConfig; preset: TrainConfig }> {
   const { method, model, seed, retriever, analyzer, encoder, simulator, promptForm } = settings;
   const { lambdaD, lambdaS, steps, retrievalDeadline, set } = settings;
-  const file = settings.config ? await readConfigFile(settings.config) : {};
+  const { config = {} } = settings;
+  const file = typeof config === 'string' ? await readConfigFile(config) : config;
   const flags = {
     method,
     model,

@@ -1,5 +1,5 @@
 /** A grid of trainings as a user runs it: all combinations, one page, and resuming. */
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -116,6 +116,18 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
     const html = readFileSync(join(out, 'compare.html'), 'utf8');
     expect(html).toContain('<h1>Compared: rewards.lambdaD=0.1 and rewards.lambdaD=0.9');
     expect(html).toContain('Exact match of rewards.lambdaD=0.9 against rewards.lambdaD=0.1:');
+  });
+
+  it('rejects other settings, and leaves the runs as they are', async () => {
+    const run = join(out, 'rewards.lambdaD=0.1');
+    const files = () => readdirSync(run).map((name) => [name, statSync(join(run, name)).mtimeMs]);
+    const before = files();
+    const json = JSON.parse(readFileSync(config, 'utf8')) as object;
+    const other = join(root, 'other.json');
+    writeFileSync(other, JSON.stringify({ ...json, seed: 7 }));
+    const changed = args.map((arg) => (arg === config ? other : arg));
+    expect(await refusal(changed)).toMatch(/seed is 1 there, 7 here/);
+    expect(files()).toEqual(before);
   });
 
   it('rejects a split without questions before training', async () => {
