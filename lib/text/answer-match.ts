@@ -24,8 +24,12 @@ export function normalizeAnswer(text: string): string {
 export const normalizedWords = (text: string): string[] =>
   spaceWords(normalizeAnswer(text)).split(' ');
 
-/** Pads the normalised words with spaces, so that `includes` matches whole words only. */
-export const paddedWords = (text: string): string => ` ${normalizedWords(text).join(' ')} `;
+/**
+ * Pads the normalised words with spaces, so that `includes` matches whole words only,
+ * whether accents are composed or not (as DPR's `has_answer`).
+ */
+export const paddedWords = (text: string): string =>
+  ` ${normalizedWords(text.normalize('NFC')).join(' ')} `;
 
 /** 1 if the normalised answer equals a normalised gold answer; null gives 0. */
 export function exactMatch(answer: string | null, goldenAnswers: readonly string[]): 0 | 1 {

@@ -45,6 +45,8 @@ describe('paddedWords', () => {
     ['アニメ', '日本のアニメ映画', true],
     ['アニメ', 'アニメーション', false],
     ['Rome', 'The Romeo', false],
+    ['Café Müller', 'The Cafe\u0301 Mu\u0308ller is a piece by Pina Bausch.', true],
+    ['각', '\u1100\u1161\u11a8 is a syllable.', true],
   ])('finds %s in %s: %j', (word, text, isFound) =>
     expect(paddedWords(text).includes(paddedWords(word))).toBe(isFound),
   );
