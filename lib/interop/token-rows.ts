@@ -48,7 +48,12 @@ const FORMATS = {
 type TokenFormat = keyof typeof FORMATS;
 
 const ids = z.array(z.coerce.number());
-const flags = z.array(z.union([z.boolean(), z.number(), z.bigint()]).transform(Number));
+const flags = z.array(
+  z
+    .union([z.boolean(), z.number(), z.bigint()])
+    .transform(Number)
+    .refine((flag) => flag === 0 || flag === 1, 'Expected a mask of 0 and 1'),
+);
 /** JSON has no NaN: it is null, or the name that Python prints. */
 const numbers = z.array(
   z.union([z.number(), z.null(), z.enum(['NaN', 'Infinity', '-Infinity']).transform(Number)]),

@@ -125,7 +125,7 @@ export function tableMarkdown(cells: TableCells): string {
 
 /** Escapes text for one line of Markdown. */
 function markdownText(text: string): string {
-  return text.replace(/[\\`*_{}[\]<>|~#&]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
+  return text.replace(/[\\`*_{}[\]<>|~#&$]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
 }
 
 /** A booktabs `table` with the label `tab:NAME`, for pdfLaTeX. */

@@ -3,13 +3,14 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { runExport, type ExportSettings } from '../../lib/commands/export.js';
+import type { CodeCell } from '../../lib/notebook/nbformat.js';
 import { notebookFigures } from '../../lib/pages/notebook/page.js';
 import { findChromium } from '../../lib/report/charts/render.js';
 import { createFrame } from '../../lib/report/frame.js';
 import type { Artefact } from '../../lib/report/publication.js';
 import { plainTable } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';
-import { notebookOf } from '../notebook/notebooks.js';
+import { code, notebookOf } from '../notebook/notebooks.js';
 import { shown, syntheticChart, syntheticReport } from '../report/fixtures.js';
 
 const folder = temporaryFolder();
@@ -53,6 +54,12 @@ it('finds the figures of a notebook', async () => {
   ]);
   expect(figures[0]).toMatchObject({ spec: chart.spec });
   expect(figures[1]).toMatchObject({ cells: table.cells });
+  const foreign = { ...(code('1') as CodeCell), id: 'own' };
+  const data = { 'application/vnd.vegalite.v4+json': { mark: 'bar' } };
+  foreign.outputs = [{ output_type: 'display_data', data, metadata: {} }];
+  expect(notebookFigures(notebookOf(foreign))).toEqual([
+    { kind: 'chart', name: 'own', spec: { mark: 'bar' } },
+  ]);
 });
 
 describe('runExport', () => {

@@ -36,6 +36,8 @@ describe('tableMarkdown', () => {
       '| say "a, b" c | – | 0.1 \\[0.0, 0.2\\] | – |',
       '',
     ]);
+    // GitHub sets text between dollars as a formula.
+    expect(tableMarkdown({ ...grouped, caption: '$x$' })).toMatch(/^\\\$x\\\$\n/);
   });
 });
 

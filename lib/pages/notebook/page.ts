@@ -207,7 +207,7 @@ function codeCellMarkup(cell: CodeCell, rendering: Rendering): Markup {
 /** Names of exported files: the cell's id, with a number if it shows several figures. */
 function outputNames({ id = 'figure', outputs }: CodeCell): string[] {
   const isFigure = (output: CellOutput): boolean =>
-    'data' in output && (MIME.vegaLite in output.data || MIME.table in output.data);
+    'data' in output && (findVegaLite(output.data) !== undefined || MIME.table in output.data);
   const isAlone = outputs.filter(isFigure).length === 1;
   let number = 0;
   return outputs.map((output) => (isAlone || !isFigure(output) ? id : `${id}-${++number}`));
@@ -220,7 +220,8 @@ export const notebookFigures = (notebook: Notebook): Artefact[] =>
     return cell.outputs.flatMap((output, i): Artefact[] => {
       const data: MimeBundle = 'data' in output ? output.data : {};
       const name = names[i];
-      const spec = data[MIME.vegaLite];
+      const chart = findVegaLite(data);
+      const spec = chart && data[chart];
       const cells = data[MIME.table];
       if (spec) return [{ kind: 'chart', name, spec: spec as VegaLiteSpec }];
       return cells ? [{ kind: 'table', name, cells: cells as TableCells }] : [];
