@@ -264,12 +264,16 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
   const query = prompts.query ?? usual;
   const passage = prompts.document ?? prompts.passage ?? prompts.corpus ?? usual;
   if (query || passage) return { query, passage };
-  const names = [
-    basename(resolve(folder)),
-    String((config as { _name_or_path?: unknown })._name_or_path),
-  ];
-  const isE5 = names.some((name) => /(^|[-_/])e5([-_]|$)/i.test(name));
-  return isE5 ? E5_PROMPTS : { query: '', passage: '' };
+  const path = resolve(folder);
+  // In the Hub's cache, the folder's name is a hash.
+  const [, cached = basename(path)] = /models--([^/\\]+).snapshots.[^/\\]+$/.exec(path) ?? [];
+  const names = [cached, String((config as { _name_or_path?: unknown })._name_or_path)];
+  const e5 = names.find((name) => /(^|[-_/])e5([-_]|$)/i.test(name));
+  if (e5 && /instruct/i.test(e5))
+    throw new Error(
+      `Expected prompts of ${e5} in ${shortPath(file)}, because an instruct model needs its task. Add for example {"prompts": {"query": "Instruct: Given a web search query, retrieve relevant passages that answer the query\\nQuery: ", "document": ""}}.`,
+    );
+  return e5 ? E5_PROMPTS : { query: '', passage: '' };
 }
 
 /** @throws Error unless the model is a transformer with mean pooling and unit length */

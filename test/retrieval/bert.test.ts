@@ -1,4 +1,4 @@
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -145,6 +145,28 @@ describe('loadBertEncoder', () => {
     expect(longer).toEqual(cut);
     write(folder, 'sentence_bert_config.json', { max_seq_length: 2 });
     await expect(loadBertEncoder(folder)).rejects.toThrow(/at most 2/);
+  });
+
+  it("knows E5 in the Hub's cache, and rejects an instruct model without prompts", async () => {
+    const put = (name: string): string => {
+      cpSync(join(FIXTURES, 'multilingual-e5'), inFolder(name), { recursive: true });
+      const config = join(inFolder(name), 'config.json');
+      const { _name_or_path, ...json } = JSON.parse(readFileSync(config, 'utf8')) as {
+        _name_or_path?: string;
+      };
+      writeFileSync(config, JSON.stringify(json));
+      return inFolder(name);
+    };
+    const encode = async (folder: string) =>
+      (await loadBertEncoder(folder)).encode(['oslo'], { kind: 'query' });
+    const cached = put('models--intfloat--e5-small-v2/snapshots/f52bf8ec');
+    expect(await encode(cached)).toEqual(await encode(put('e5-small-v2')));
+    expect(await encode(cached)).not.toEqual(await encode(put('f52bf8ec')));
+    const instruct = put('multilingual-e5-large-instruct');
+    await expect(encode(instruct)).rejects.toThrow('config_sentence_transformers.json');
+    const prompts = { query: 'Instruct: Find.\nQuery: ', document: '' };
+    write(instruct, 'config_sentence_transformers.json', { prompts });
+    await expect(encode(instruct)).resolves.toHaveLength(1);
   });
 
   it("truncates at the side in tokenizer.json, unless the tokenizer's config names one", async () => {
