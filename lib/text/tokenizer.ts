@@ -270,8 +270,13 @@ export function createTokenizer(
     const from = inner.length === 0 ? all.length : all.indexOf(inner[0]);
     return { before: all.slice(0, from), after: all.slice(from + inner.length) };
   };
-  const decode = (ids: readonly number[]): string =>
-    ids.length === 0 ? '' : tokenizer.decode(ids, { skip_special_tokens: false });
+  const known = new Set(ids);
+  const decode = (tokenIds: readonly number[]): string => {
+    // A model's padded embedding has ids without a token, which the package decodes as
+    // the unknown token.
+    const named = tokenIds.filter((id) => known.has(id));
+    return named.length === 0 ? '' : tokenizer.decode(named, { skip_special_tokens: false });
+  };
   const decodeForOthers = (ids: readonly number[]): string => {
     const runs: number[][] = [];
     for (const [i, id] of ids.entries()) {

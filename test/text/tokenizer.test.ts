@@ -241,6 +241,14 @@ describe('createTokenizer', () => {
     expect(tokenizer.encode('a [SEP]')).not.toContain(ids['[SEP]']);
   });
 
+  it('decodes ids without a token as nothing, like tokenizers', () => {
+    const [, [, json]] = KINDS;
+    const tokenizer = createTokenizer(json);
+    const ids = tokenizer.encode('a');
+    expect(tokenizer.decode([...ids, tokenizer.vocabSize + 7])).toBe(tokenizer.decode(ids));
+    expect(tokenizer.decode([tokenizer.vocabSize])).toBe('');
+  });
+
   it.each<[string, object]>([
     ['eos_token', { eos_token: '</s>' }],
     ['a pad_token object', { pad_token: { content: '</s>' } }],
