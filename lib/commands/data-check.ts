@@ -32,7 +32,12 @@ import { normalizeAnswer, statableAnswers } from '../text/answer-match.js';
 import { formatList, countText } from '../text/english.js';
 import { exitWith } from './common/cli-utils.js';
 import { limitOption, withSearchOptions, type RetrieverSettings } from './common/options.js';
-import { announceBackend, sampleAndLog, warnOfEncoder } from './common/setup.js';
+import {
+  announceBackend,
+  requireSearchOptions,
+  sampleAndLog,
+  warnOfEncoder,
+} from './common/setup.js';
 import { meanRows, formatTable, type Column } from './common/tables.js';
 
 interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
@@ -123,6 +128,7 @@ async function measureCoverage(
   { file, passages }: { file: string | undefined; passages: readonly Passage[] },
   { retriever = DEFAULT_RETRIEVER, analyzer, encoder, index, backend }: CheckSettings,
 ): Promise<Coverage> {
+  requireSearchOptions({ encoder }, retriever);
   const statable = questions.filter(
     ({ goldenAnswers }) => statableAnswers(goldenAnswers).length > 0,
   );

@@ -115,7 +115,11 @@ async function evaluationHash(
 
 /** Answers, measures and prints a summary. The exit code is 130 after Ctrl-C. */
 export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
-  const { methods, page = 'compare.html' } = settings;
+  const { methods, policy, price, page = 'compare.html' } = settings;
+  if (price && policy === undefined)
+    throw new Error('Expected --policy with --price: a local model costs nothing.');
+  if (settings.page !== undefined && methods === undefined)
+    throw new Error('Expected --methods with --page, which compares them.');
   const questions = await selectQuestions(settings);
   if (methods === undefined)
     return interruptible(async (signal) => {
@@ -440,6 +444,6 @@ export function evaluateCommand(): Command {
       'answer with each method’s prompt and compare the others with the first, such as search-r1,parallelsearch',
       parseMethods,
     )
-    .option('--page <file>', 'file for the comparison of --methods', 'compare.html');
+    .option('--page <file>', 'file for the comparison of --methods (default: compare.html)');
   return withPolicyOptions(command).action(exitWith(runEvaluate));
 }

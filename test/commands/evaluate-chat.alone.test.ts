@@ -108,7 +108,6 @@ const settings = (): Parameters<typeof runEvaluate>[0] => ({
   checkpoints: root,
   batchSize: 8,
   backend: 'wasm',
-  page,
 });
 
 describe('evaluate --policy chat:', () => {
@@ -162,6 +161,14 @@ describe('evaluate --policy chat:', () => {
     const ids = linesOf<QuestionResult>(out).map(({ questionId }) => questionId);
     expect(ids).toEqual(Array.from({ length: NUM_QUESTIONS }, (_, i) => `q${i}`));
     expect(existsSync(`${out}.partial`)).toBe(false);
+  });
+
+  it('rejects options that it would ignore', async () => {
+    const rejects = (more: object) => expect(runEvaluate({ ...settings(), ...more })).rejects;
+    await rejects({ page }).toThrow('Expected --methods with --page');
+    await rejects({ tokenizer: root }).toThrow('with --tokenizer, but got chat:');
+    const price = { read: 1, written: 2 };
+    await rejects({ policy: undefined, price }).toThrow('Expected --policy with --price');
   });
 
   it('asks with tags, not tools, if a configuration or --set says so', async () => {
@@ -299,7 +306,7 @@ describe('evaluate --policy chat:', () => {
   it('compares both methods', async () => {
     const methods = ['search-r1', 'parallelsearch'];
     const price = { read: 1, written: 2 };
-    await runEvaluate({ ...settings(), methods, limit: 20, price });
+    await runEvaluate({ ...settings(), methods, page, limit: 20, price });
     const calls = methods.map((method) =>
       linesOf<QuestionResult>(join(root, `answers-${method}.jsonl`)).map(
         ({ modelCalls }) => modelCalls,
@@ -314,7 +321,7 @@ describe('evaluate --policy chat:', () => {
   });
 
   it('resumes in the second method without repeating the first', async () => {
-    const comparison = { ...settings(), methods: ['search-r1', 'parallelsearch'], limit: 20 };
+    const comparison = { ...settings(), methods: ['search-r1', 'parallelsearch'], page, limit: 20 };
     working = 3 * 20 + 25;
     await expect(runEvaluate(comparison)).rejects.toThrow('out of credit');
     working = Infinity;

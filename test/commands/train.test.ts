@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { setUp } from '../../lib/commands/common/setup.js';
+import { openRetriever, setUp } from '../../lib/commands/common/setup.js';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
@@ -144,6 +144,17 @@ describe('train', () => {
     const asked = { backend: 'wasm', seed: 1, checkpoints: CHECKPOINTS } as const;
     await expect(setUp({ ...asked, topK: 3, set: ['rollout.topK=5'] })).rejects.toThrow(
       'one value of rollout.topK',
+    );
+  });
+
+  it.each([
+    [{ encoder: 'e5' }, 'dense retriever with --encoder, but got bm25'],
+    [{ encoder: 'e5', retriever: 'http://127.0.0.1:9' }, 'dense retriever with --encoder'],
+    [{ analyzer: 'english', retriever: 'exact' }, 'bm25 with --analyzer, but got exact'],
+  ])('rejects options that its retriever ignores: %j', async (more, reason) => {
+    const search = { name: 'bm25', ...('retriever' in more && { name: more.retriever }) };
+    await expect(openRetriever({ data, ...more }, { ...search, options: {} })).rejects.toThrow(
+      reason,
     );
   });
 

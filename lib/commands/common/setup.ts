@@ -16,6 +16,7 @@ import {
 } from '../../policy/folders/folder-settings.js';
 import { TRAINED_MODELS } from '../../policy/folders/trained-models.js';
 import { isLarge, type ModelConfig } from '../../policy/model/families.js';
+import { isMilvusAddress } from '../../retrieval/milvus.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import {
   createRetriever,
@@ -143,12 +144,16 @@ export async function setUp(
 
 /** @throws Error for an adapter of a remote policy, or tool calls without a chat API */
 function requireConsistent(
-  { policy: address, adapter }: PolicySpec,
+  { policy: address, adapter, tokenizer }: PolicySpec,
   { promptForm }: RolloutChanges,
 ): void {
   if (address !== undefined && adapter !== undefined)
     throw new Error(
       `Expected ${address} to serve its own adapter, but got ${adapter}. Serve the adapter there and name it with --model.`,
+    );
+  if (tokenizer !== undefined && /^(chat:|$)/i.test(address ?? ''))
+    throw new Error(
+      `Expected --policy http://HOST/v1 with --tokenizer, but got ${address ?? 'a local model, which has its own'}. Leave out --tokenizer.`,
     );
   if (promptForm === 'tools' && /^(https?:|$)/.test(address ?? ''))
     throw new Error(
@@ -290,14 +295,30 @@ export async function warnOfEncoder({
     );
 }
 
+/** @throws Error for an option that the retriever would ignore */
+export function requireSearchOptions(
+  { analyzer, encoder }: Pick<RetrieverSettings, 'analyzer' | 'encoder'>,
+  name: string,
+): void {
+  const isDense = ['exact', 'hnsw'].includes(name) || isMilvusAddress(name);
+  const isServer = isAddress(name) && !isDense;
+  if (encoder !== undefined && (name === 'bm25' || isServer))
+    throw new Error(
+      `Expected a dense retriever with --encoder, but got ${name}. Add --retriever exact, or leave out --encoder.`,
+    );
+  if (analyzer !== undefined && (isDense || isServer))
+    throw new Error(`Expected bm25 with --analyzer, but got ${name}. Leave out --analyzer.`);
+}
+
 /**
  * Opens a retriever over the passages of `data`; a server has its own passages.
  * @param signal stops indexing
  */
 export async function openRetriever(
-  { data, index, signal }: Pick<RetrieverSettings, 'data' | 'index'> & { signal?: AbortSignal },
+  { data, index, signal, ...given }: Omit<RetrieverSettings, 'backend'> & { signal?: AbortSignal },
   { name, options }: Search,
 ): Promise<Pick<Setup, 'retriever' | 'passages'>> {
+  requireSearchOptions(given, name);
   await warnOfEncoder({ retriever: name, encoder: options.encoder, data });
   if (isAddress(name)) return { retriever: await createRetriever(name, [], options), passages: [] };
   const file = passageFile(data);
