@@ -360,14 +360,27 @@ export class LocalPolicy implements Policy {
     const encoded = stop.map((text) => this.tokenizer.encode(text));
     const single = new Set(encoded.filter((ids) => ids.length === 1).map((ids) => ids[0]));
     for (const id of this.config.eosTokenIds) single.add(id);
-    const several = stop.filter((_, i) => encoded[i].length > 1);
-    const window = 4 * Math.max(0, ...several.map((text) => text.length));
+    const window = 4 * Math.max(0, ...stop.map((text) => text.length));
+    // A stop string that is a token can be written in pieces, too. U+FFFD: a part of a
+    // character.
+    const lastCharacters = ['\ufffd', ...stop.map((text) => text.slice(-1))];
+    const ends = new Map<number, boolean>();
+    const canEnd = (id: number): boolean => {
+      const text = ends.has(id) ? '' : this.tokenizer.decode([id]);
+      if (!ends.has(id))
+        ends.set(
+          id,
+          lastCharacters.some((last) => text.includes(last)),
+        );
+      return ends.get(id)!;
+    };
     return (generated) => {
-      if (single.has(generated[generated.length - 1])) return true;
-      if (several.length === 0) return false;
+      const last = generated[generated.length - 1];
+      if (single.has(last)) return true;
+      if (!canEnd(last)) return false;
       const text = this.tokenizer.decode(generated.slice(-window));
       const before = this.tokenizer.decode(generated.slice(-window, -1));
-      return several.some((s) => text.includes(s) && !before.includes(s));
+      return stop.some((s) => text.includes(s) && !before.includes(s));
     };
   }
 

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { range } from 'd3-array';
+import { greatest, range } from 'd3-array';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { isLarge } from '../../lib/policy/model/families.js';
@@ -118,6 +118,19 @@ describe('LocalPolicy.generate', () => {
     policy.release();
     const fresh = await policy.generate(rest, options(2, { temperature: 0 }));
     expect(cached.map((g) => g.tokenIds)).toEqual(fresh.map((g) => g.tokenIds));
+  });
+
+  it('stops at a stop string in pieces, even if the string is also a token', async () => {
+    const sampled = (stop: string[]) => options(3, { maxNewTokens: 60, stop });
+    const [{ tokenIds }] = await policy.generate(contexts, sampled([]));
+    const texts = tokenIds.map((id) => TOKENIZER.decode([id]));
+    const stop = greatest(texts, (text) => text.length)!;
+    // Another token is the string's own; the model writes it as a piece.
+    const encode = (text: string) => (text === stop ? [9999] : TOKENIZER.encode(text));
+    const other = new LocalPolicy('test', weights, config, { ...TOKENIZER, encode });
+    const [row] = await other.generate(contexts, sampled([stop]));
+    other.dispose();
+    expect(row.tokenIds).toEqual(tokenIds.slice(0, texts.indexOf(stop) + 1));
   });
 
   it('awaits onToken for every sampled token', async () => {
