@@ -259,7 +259,10 @@ function printContents({ folder, file, questionFiles, questions, numPassages }: 
     );
   const used = [file, ...questionFiles.map(([each]) => each)];
   for (const name of existsSync(folder) ? readdirSync(folder) : [])
-    if (/\.(jsonl|parquet)(\.gz)?$/.test(name) && !used.includes(join(folder, name)))
+    if (
+      /\.(jsonl|ndjson|json|csv|tsv|parquet)(\.gz)?$/.test(name) &&
+      !used.includes(join(folder, name))
+    )
       printRow(
         name,
         /^(corpus|passages|questions|train|dev|test)\.jsonl/.test(name)

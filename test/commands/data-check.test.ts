@@ -37,9 +37,11 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
     const folder = join(root, 'more');
     writeOwnData(folder);
     writeFileSync(join(folder, 'validation.jsonl'), '');
+    writeFileSync(join(folder, 'dev.json'), '[]');
     writeFileSync(join(folder, 'questions.jsonl'), readFileSync(join(folder, 'test.jsonl')));
     const { stdout } = await check(folder);
     expect(stdout).toMatch(/validation\.jsonl +is ignored: questions are in/);
+    expect(stdout).toMatch(/dev\.json +is ignored: questions are in/);
     expect(stdout).toMatch(/train\.jsonl +is ignored: another file takes precedence/);
   });
 

@@ -36,7 +36,7 @@ describe('view', () => {
     });
     expect(exitCode).toBe(1);
     expect(log[0]).toMatch(/own\.jsonl:2/);
-    expect(log[1]).toMatch(/^2 trajectories, 0\.\d MB: .*page\.html$/);
+    expect(log[1]).toMatch(/^2 trajectories, 0\.[0-9]*[1-9] MB: .*page\.html$/);
     const html = readFileSync(inFolder('out/page.html'), 'utf8');
     expect(html).toContain('<title>Mine</title>');
     const [, packed] = /id="data">([^<]+)</.exec(html)!;

@@ -89,5 +89,6 @@ export async function writeViewer(file: string, page: ViewerPage): Promise<strin
   const html = await viewerHtml(page);
   await writeFileSafely(file, html);
   const count = countText(page.data.trajectories.length);
-  return `${count} ${count === '1' ? 'trajectory' : 'trajectories'}, ${(Buffer.byteLength(html) / 1e6).toFixed(1)} MB: ${file}`;
+  const megabytes = Number((Buffer.byteLength(html) / 1e6).toPrecision(2));
+  return `${count} ${count === '1' ? 'trajectory' : 'trajectories'}, ${megabytes} MB: ${file}`;
 }
