@@ -18,6 +18,7 @@ import { compareHtml } from '../pages/compare/page.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import { listFolders, readModelConfig, settingFiles } from '../policy/folders/folder-settings.js';
 import { isLarge } from '../policy/model/families.js';
+import { encoderFiles } from '../retrieval/retrievers.js';
 import {
   formatTrajectory,
   tokenUsage,
@@ -100,6 +101,7 @@ async function evaluationHash(
   { data, split, trajectories, policy }: EvaluateSettings,
 ): Promise<string> {
   const { passages, questions } = dataSetFiles(data);
+  const { encoder } = search.options;
   const inputs = await contentHash([
     ...(folders ? listFolders(folders) : []).flatMap((folder) => [
       ...weightFiles(folder),
@@ -107,6 +109,7 @@ async function evaluationHash(
     ]),
     ...questions,
     ...(passages ? [passages] : []),
+    ...(encoder === undefined ? [] : encoderFiles(encoder)),
   ]);
   const hasTrajectories = Boolean(trajectories);
   const served = policy?.replace(/https?:.*/, '');

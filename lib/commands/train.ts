@@ -15,6 +15,7 @@ import { readModelConfig, settingFiles } from '../policy/folders/folder-settings
 import { loadModel } from '../policy/folders/model-folder.js';
 import { isLarge, type ModelConfig } from '../policy/model/families.js';
 import { disposeWeights } from '../policy/model/weights.js';
+import { encoderFiles } from '../retrieval/retrievers.js';
 import { presetRewards, readsQuestionTypes } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
 import { isCpuBackend } from '../tensor/backend-names.js';
@@ -229,6 +230,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     ...settingFiles(modelFolder),
     ...(passages ? [passages] : []),
     ...files,
+    ...(config.encoder === undefined ? [] : encoderFiles(config.encoder)),
     ...(await Promise.all((settings.reward ?? []).map(rewardFiles))).flat(),
   ];
   const training = [{ config, folder }];

@@ -1,5 +1,5 @@
 /** The registry of retrievers. To add one, write its file and list it here. */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPassages, type Passage } from '../data/flashrag.js';
 import { ENCODER, shortPath } from '../io/paths.js';
@@ -92,6 +92,13 @@ export async function openEncoder(folder: string): Promise<Encoder> {
   const { loadBertEncoder } = await import('./bert.js'); // loads TensorFlow.js
   return loadBertEncoder(folder);
 }
+
+/** The files in an encoder's folder on which its vectors depend. */
+export const encoderFiles = (folder: string): string[] =>
+  (readdirSync(folder, { recursive: true }) as string[])
+    .filter((name) => /\.(json|safetensors)$/.test(name))
+    .sort()
+    .map((name) => join(folder, name));
 
 interface Vectors {
   read: () => Promise<Float32Array[]>;

@@ -1,6 +1,6 @@
 /** Evaluating a chat model behind an API, with a scripted model. */
 import { once } from 'node:events';
-import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rollup } from 'd3-array';
@@ -301,6 +301,19 @@ describe('evaluate --policy chat:', () => {
     expect(server.requests.filter(({ messages }) => messages.length > 1)).toEqual([]);
     expect(printed.stderr).toContain(`Resuming: ${saved.trimEnd().split('\n').length} answers`);
     expect(linesOf(out)).toHaveLength(NUM_QUESTIONS);
+  });
+
+  it('does not resume with an encoder that has changed', async () => {
+    const encoder = join(root, 'encoder');
+    cpSync('test/fixtures/encoders/minilm', encoder, { recursive: true });
+    const dense = { ...settings(), retriever: 'exact', encoder, index: join(root, 'vectors') };
+    working = 50;
+    await expect(runEvaluate(dense)).rejects.toThrow('out of credit');
+    working = Infinity;
+    const prompts = { query: 'find: ' };
+    writeFileSync(join(encoder, 'config_sentence_transformers.json'), JSON.stringify({ prompts }));
+    const again = runEvaluate({ ...dense, index: join(root, 'other-vectors') });
+    await expect(again).rejects.toThrow(/holds \d+ of others/);
   });
 
   it('compares both methods', async () => {
