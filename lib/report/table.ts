@@ -68,9 +68,11 @@ const MISSING = '–';
 const numberText = (value: number): string =>
   String(Number(Math.abs(value) < 1e-3 ? value.toPrecision(4) : value.toFixed(4)));
 
-function cellText(value: Row[string] | undefined): string {
+/** @param value also an object, since rows may be anyone's */
+function cellText(value: Row[string] | object | undefined): string {
   if (value === null || value === undefined) return MISSING;
-  return typeof value === 'number' ? numberText(value) : String(value);
+  if (typeof value === 'number') return numberText(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 const rowKey = (row: Row, fields: readonly string[]): string =>

@@ -169,6 +169,11 @@ it('console.log prints the rows of a data frame and of a series', () => {
   expect(inspect(frame.column('year'))).toMatch(/1951/);
 });
 
+it('shows objects and lists as JSON', () => {
+  const { cells } = plainTable([{ metadata: { type: 'nq' }, answers: ['a, b', 'c'] }]);
+  expect(cells.rows).toEqual([['{"type":"nq"}', '["a, b","c"]']]);
+});
+
 it('does not show small numbers as 0', () => {
   const rates = [1e-6, 5e-7, -2.00004e-5, 0, 0.12345, null];
   const { cells } = plainTable(rates.map((learningRate) => ({ learningRate })));

@@ -1,10 +1,20 @@
 import { expect, it } from 'vitest';
-import { gapWords, ratioWords, sentence, shareWords } from '../../lib/report/text.js';
+import { figureText, gapWords, ratioWords, sentence, shareWords } from '../../lib/report/text.js';
 
 /** An interval of a half-width. */
 const around = (value: number, width = 0.01) => {
   return { value, low: value - width, high: value + width };
 };
+
+it('figureText rejects what is no number', () => {
+  expect([0.5, -0, NaN, null].map((value) => figureText(value, 1))).toEqual([
+    '0.5',
+    '0.0',
+    '–',
+    '–',
+  ]);
+  expect(() => figureText('3' as never)).toThrow('but got "3"');
+});
 
 it('shareWords turns shares close to simple fractions into words', () => {
   const words = [0.349, 0.24, 0.215, 0.61].map(shareWords);
