@@ -158,7 +158,7 @@ const trainingCommand = (name: string, description: string, methods: string[]): 
       choice(
         '--prompt-form <form>',
         'chat: the paper’s prompt in the model’s chat template; full: without; short: the short prompt',
-        PROMPT_FORMS,
+        PROMPT_FORMS.filter((form) => form !== 'tools'),
         'chat',
       ),
     );

@@ -87,11 +87,16 @@ export const methodRollout = (method: string, promptForm: PromptForm): RolloutCo
     ? resolveRollout(method, 'small-world')
     : rolloutSchema.parse({ ...METHODS.get(method).rollout, promptForm });
 
-/** The method's rollout at the paper's lengths. */
+/**
+ * The method's rollout at the paper's lengths.
+ * @throws Error for tool calls, which the exported rollouts do not read
+ */
 export function exportedRollout(
   training: Pick<TrainingExport, 'method' | 'topK' | 'promptForm'>,
 ): RolloutConfig {
   const { method, topK, promptForm } = training;
+  if (promptForm === 'tools')
+    throw new Error('Expected a prompt form other than tools: exported rollouts search by tags.');
   const rollout = methodRollout(method, promptForm);
   return {
     ...rollout,
