@@ -9,7 +9,9 @@ import {
   type QuestionMetadata,
 } from './question.js';
 
-const idSchema = z.union([z.string().min(1), z.number()]).transform(String);
+const idSchema = z
+  .union([z.string().min(1), z.number()], 'expected text or a number')
+  .transform(String);
 
 const passageSchema = z.object({ id: idSchema, contents: z.string().min(1) });
 

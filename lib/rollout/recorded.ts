@@ -11,7 +11,7 @@ import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../te
 import { contentSchema, messagesSchema, splitConversation } from './recorded-chat.js';
 import type { Segment, Trajectory } from './trajectory.js';
 
-const idSchema = z.union([z.string(), z.number()]).transform(String);
+const idSchema = z.union([z.string(), z.number()], 'expected text or a number').transform(String);
 
 /** For fields that are only displayed: a malformed value counts as missing. */
 const optional = <T extends z.ZodType>(schema: T) =>

@@ -134,6 +134,7 @@ describe('parseTrajectory', () => {
     ['a text', 'response', 'JSON object'],
     ['a number', 3, 'JSON object'],
     ['neither layout', { id: 'a' }, 'response'],
+    ['no id', { ...transcript, id: undefined }, 'id: expected text or a number'],
     ['no gold answers', { id: 'a', response: '' }, 'golden_answers'],
     ['a response of the wrong type', { ...transcript, response: 3 }, 'response'],
     [
