@@ -210,6 +210,8 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     process.stdout.write(`${JSON.stringify(config, null, 2)}\n`);
     return 0;
   }
+  if (settings.port !== undefined && !settings.watch)
+    throw new Error('Expected --watch with --port, which its page listens on.');
   const modelFolder = modelPath(config.model);
   await requireKnownData(modelFolder, settings, TRAIN_INSTEAD);
   const rewards = await withOwnRewards(config, settings.reward);

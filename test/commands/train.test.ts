@@ -158,6 +158,10 @@ describe('train', () => {
     );
   });
 
+  it('rejects --port without --watch', async () => {
+    await expect(train('unwatched', '--port', '9000')).rejects.toThrow('Expected --watch');
+  });
+
   it('rejects invalid numbers', async () => {
     const parse = (...args: string[]): Promise<unknown> =>
       trainCommand().exitOverride().parseAsync(args, { from: 'user' });
