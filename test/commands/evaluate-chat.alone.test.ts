@@ -81,7 +81,7 @@ writeFileSync(
 let isBroken: (request: Parameters<typeof reply>[0]) => boolean = () => false;
 const server = await startChatStandIn((request) => {
   onRequest();
-  if (isBroken(request)) return refuse(500, { message: 'template error' });
+  if (isBroken(request)) return refuse(400, { message: 'template error' });
   return working-- > 0 ? reply(request) : refuse(402, { message: 'out of credit' });
 });
 afterAll(() => server.close());

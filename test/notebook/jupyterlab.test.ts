@@ -11,14 +11,15 @@ import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { readNotebook } from '../../lib/notebook/nbformat.js';
 import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
 import type { OpenPage, Page } from '../browser/chromium.js';
+import { isFull } from '../full.js';
 import { startLab, type LabServer } from './lab-server.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
 /** An idle machine needs a few seconds. */
 const PATIENCE_MS = 300_000;
 
-const { found } = await findJupyterLab();
-if (!found)
+const { found } = isFull ? await findJupyterLab() : {};
+if (isFull && !found)
   console.warn(`No JupyterLab was found, so that its test is skipped. ${INSTALL_JUPYTERLAB}`);
 
 /** The notebook's kernel in JupyterLab. */
@@ -60,8 +61,8 @@ console.log('kernel', process.pid, process.ppid);`,
   ),
 ];
 
-describe.skipIf(!found || !chromiumPath)(
-  'a notebook in JupyterLab (needs JupyterLab and Chromium)',
+describe.skipIf(!isFull || !found || !chromiumPath)(
+  'a notebook in JupyterLab (needs JupyterLab, Chromium and test:full)',
   { timeout: PATIENCE_MS },
   () => {
     let lab: LabServer;
