@@ -64,6 +64,10 @@ export async function startRetrievalServer(
   const limits = { ...LIMITS, ...rest };
   for (const [name, value] of Object.entries(limits))
     requireInteger(name, value, name === 'delayMs' ? 0 : 1);
+  if (limits.defaultTopK > limits.maxTopK)
+    throw new RangeError(
+      `Expected at most ${limits.maxTopK} passages per query, but got ${limits.defaultTopK} for requests without topk.`,
+    );
   if (!token && !isLocalHost(host))
     throw new RangeError(
       `Expected a token for a server at ${host}, which others can reach. Pass { token }, or set RETRIEVAL_TOKEN on the command line.`,
