@@ -144,11 +144,14 @@ export function answersInCommon(
 ): QuestionResult[] {
   const keys = Object.entries(runs).map(([name, answers]) => {
     const seen = new Set<string>();
-    for (const answer of answers)
-      if (seen.size === seen.add(questionKey(answer)).size)
+    for (const answer of answers) {
+      const key = questionKey(answer);
+      if (seen.has(key))
         throw new Error(
           `Expected one answer to each question in ${name}, but ${answer.questionId} has several. Name them as different runs.`,
         );
+      seen.add(key);
+    }
     return seen;
   });
   return Object.entries(runs).flatMap(([name, answers]) =>

@@ -361,23 +361,15 @@ export class LocalPolicy implements Policy {
     const single = new Set(encoded.filter((ids) => ids.length === 1).map((ids) => ids[0]));
     for (const id of this.config.eosTokenIds) single.add(id);
     const window = 4 * Math.max(0, ...stop.map((text) => text.length));
-    // A stop string that is a token can be written in pieces, too. U+FFFD: a part of a
-    // character.
+    // Most tokens lack the last character of a stop string, and need no decoding of the
+    // window. U+FFFD: part of a character.
     const lastCharacters = ['\ufffd', ...stop.map((text) => text.slice(-1))];
-    const ends = new Map<number, boolean>();
-    const canEnd = (id: number): boolean => {
-      const text = ends.has(id) ? '' : this.tokenizer.decode([id]);
-      if (!ends.has(id))
-        ends.set(
-          id,
-          lastCharacters.some((last) => text.includes(last)),
-        );
-      return ends.get(id)!;
-    };
     return (generated) => {
       const last = generated[generated.length - 1];
       if (single.has(last)) return true;
-      if (!canEnd(last)) return false;
+      const written = this.tokenizer.decode([last]);
+      if (!lastCharacters.some((character) => written.includes(character))) return false;
+      // A stop string that is one token can also be written in pieces.
       const text = this.tokenizer.decode(generated.slice(-window));
       const before = this.tokenizer.decode(generated.slice(-window, -1));
       return stop.some((s) => text.includes(s) && !before.includes(s));

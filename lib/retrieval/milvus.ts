@@ -111,6 +111,9 @@ interface MilvusOptions {
   connect?: typeof connect;
 }
 
+const describeEncoder = (name: string, dimensions: number, hash?: string): string =>
+  `${name} (${dimensions} dimensions${hash ? `, hash ${hash}` : ''})`;
+
 /** @throws Error if another program built the collection, or with another encoder */
 async function readManifest(client: MilvusClient, collection: string, encoder: Encoder) {
   const { schema } = checked(await client.describeCollection({ collection_name: collection }));
@@ -119,14 +122,13 @@ async function readManifest(client: MilvusClient, collection: string, encoder: E
     throw new Error(
       `Expected collection ${collection} to be built by \`index build\`, but it has other contents. Choose another name.`,
     );
-  const { name, dimensions, hash = manifest.hash } = encoder;
-  const isSame = manifest.encoder === name && manifest.dimensions === dimensions;
-  if (isSame && (manifest.hash ?? hash) === hash) return manifest;
-  const [expected, actual] = isSame
-    ? [`, hash ${hash}`, `, hash ${manifest.hash}`]
-    : [' dimensions', ''];
+  const { name, dimensions, hash } = encoder;
+  // Hashes are compared if both have one.
+  const expected = describeEncoder(name, dimensions, manifest.hash && hash);
+  const actual = describeEncoder(manifest.encoder, manifest.dimensions, hash && manifest.hash);
+  if (actual === expected) return manifest;
   throw new Error(
-    `Expected collection ${collection} to be built with the encoder ${name} (${dimensions}${expected}), but it was built with ${manifest.encoder} (${manifest.dimensions}${actual}). Pass that encoder with --encoder, or build another collection.`,
+    `Expected collection ${collection} to be built with the encoder ${expected}, but it was built with ${actual}. Pass that encoder with --encoder, or build another collection.`,
   );
 }
 

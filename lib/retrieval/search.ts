@@ -190,12 +190,14 @@ async function request(
   }
 }
 
-/** Checks what anyone's retriever returned. @throws Error naming what is not a passage */
+/** @throws Error naming what a custom retriever returned instead of passages */
 function requireLists(lists: readonly unknown[], numQueries: number): void {
-  const got = Array.isArray(lists) ? `${lists.length}` : JSON.stringify(lists);
-  if (got !== `${numQueries}`)
-    throw new Error(`Expected ${numQueries} lists of passages, but got ${got}.`);
-  for (const item of lists.map((list) => list ?? [list]).flat()) {
+  const isList = Array.isArray(lists);
+  if (!isList || lists.length !== numQueries)
+    throw new Error(
+      `Expected ${numQueries} lists of passages, but got ${isList ? lists.length : JSON.stringify(lists)}.`,
+    );
+  for (const item of lists.flat()) {
     const { passage } = (item ?? {}) as Partial<RetrievedPassage>;
     if (typeof passage?.title !== 'string' || typeof passage.text !== 'string')
       throw new Error(

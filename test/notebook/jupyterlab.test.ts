@@ -61,7 +61,7 @@ console.log('kernel', process.pid, process.ppid);`,
   ),
 ];
 
-describe.skipIf(!isFull || !found || !chromiumPath)(
+describe.skipIf(!found || !chromiumPath)(
   'a notebook in JupyterLab (needs JupyterLab, Chromium and test:full)',
   { timeout: PATIENCE_MS },
   () => {

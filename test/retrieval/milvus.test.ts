@@ -159,12 +159,12 @@ describe.each([
       const edited = [makePassage('p0', 'Number 0\nIs nil.'), ...passages.slice(1)];
       await expect(build(edited)).rejects.toThrow('others');
       const other = open('numbers', { ...encoder, name: 'e5' });
-      await expect(other).rejects.toThrow(/e5 \(32 .*hashed \(32\)/);
+      await expect(other).rejects.toThrow(/e5 \(32 .*hashed \(32 dimensions\)/);
       // As with two models of one size, each in a folder of this name.
       const [first, second] = ['a', 'b'].map((hash) => ({ ...encoder, hash }));
       await buildMilvusCollection(at('hashed'), FILMS, first, options);
       expect((await open('hashed', first)).name).toBe('hashed-milvus');
-      await expect(open('hashed', second)).rejects.toThrow(/hashed \(32, hash b\).*hash a\)/);
+      await expect(open('hashed', second)).rejects.toThrow(/hash b\).*hash a\)/);
       // Built before hashes were stored.
       expect((await open('numbers', second)).name).toBe('hashed-milvus');
       await expect(open('none')).rejects.toThrow('parallelsearch index build --to');
