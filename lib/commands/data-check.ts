@@ -310,7 +310,7 @@ async function printCoverage(
   print('stated: by any passage; @k: by one of the first k passages for the question as the query');
   if (statable.length < sample.length)
     print(
-      `Not counted, because they are answered by yes, no or nothing that exact match counts: ${countText(sample.length - statable.length)}`,
+      `Not counted, since no passage can state the answer (such as yes or no): ${countText(sample.length - statable.length)}`,
     );
   const unanswerable = stated ? statable.filter((_, i) => !stated[i]) : [];
   if (unanswerable.length > 0)

@@ -156,7 +156,7 @@ async function runConvert(sources: readonly string[], settings: ConvertSettings)
   );
   if (numPassages > 0 && to !== 'flashrag')
     log(
-      `Left out ${to === 'verl' ? 'the passages, which verl’s rows do not have' : 'passages that support no question'}.`,
+      `Left out ${to === 'verl' ? 'the passages: verl’s rows have none' : 'passages that support no question'}.`,
     );
   if (numSkipped > 0)
     log(`Skipped ${numSkipped} rows without an answer, or without one in their paragraphs.`);

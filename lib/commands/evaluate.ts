@@ -122,7 +122,7 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   if (price && policy === undefined)
     throw new Error('Expected --policy with --price: a local model costs nothing.');
   if (settings.page !== undefined && methods === undefined)
-    throw new Error('Expected --methods with --page, which compares them.');
+    throw new Error('Expected --methods with --page, the page that compares them.');
   const questions = await selectQuestions(settings);
   if (methods === undefined)
     return interruptible(async (signal) => {
@@ -227,7 +227,7 @@ async function countHelpers(
 
 /** Maximum number of questions named per kind of failure. */
 const MAX_NAMED = 20;
-/** After so many rejected answers in a row, the server is broken. */
+/** Rejected answers in a row that stop an evaluation: the server is broken. */
 const MAX_REJECTED_IN_A_ROW = 20;
 
 /** Ids of questions whose answer was refused or whose searches failed. */
@@ -271,7 +271,7 @@ async function answerOpen(
   const numDone = questions.length - open.length;
   if (numDone > 0) log(`Resuming: ${numDone} answers already done.`);
   const failures: Failures = { refused: [], timedOut: [], failed: [] };
-  const mustUse = Math.min(MAX_REJECTED_IN_A_ROW, open.length);
+  const maxRejected = Math.min(MAX_REJECTED_IN_A_ROW, open.length);
   let numRejected = 0;
   const numHelpers = await countHelpers(setup, { processes, batchSize }, open.length);
   const progress = startProgress('Evaluating', questions.length, numDone);
@@ -293,7 +293,7 @@ async function answerOpen(
       for (const { questionId } of batch)
         if (!failed.has(questionId)) await journal.append(answers.get(questionId)!);
       for (const { refusal } of batch) numRejected = refusal === undefined ? 0 : numRejected + 1;
-      if (numRejected >= mustUse)
+      if (numRejected >= maxRejected)
         throw new Error(
           `Expected usable answers from ${policy.name}, but rejected ${numRejected} in a row; see above.`,
         );

@@ -211,7 +211,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     return 0;
   }
   if (settings.port !== undefined && !settings.watch)
-    throw new Error('Expected --watch with --port, which its page listens on.');
+    throw new Error('Expected --watch with --port, the port of its page.');
   const modelFolder = modelPath(config.model);
   await requireKnownData(modelFolder, settings, TRAIN_INSTEAD);
   const rewards = await withOwnRewards(config, settings.reward);

@@ -96,7 +96,7 @@ export function exportedRollout(
 ): RolloutConfig {
   const { method, topK, promptForm } = training;
   if (promptForm === 'tools')
-    throw new Error('Expected a prompt form other than tools: exported rollouts search by tags.');
+    throw new Error('Expected a prompt form other than tools: exported rollouts search with tags.');
   const rollout = methodRollout(method, promptForm);
   return {
     ...rollout,

@@ -68,7 +68,7 @@ const MISSING = '–';
 const numberText = (value: number): string =>
   String(Number(Math.abs(value) < 1e-3 ? value.toPrecision(4) : value.toFixed(4)));
 
-/** @param value also an object, since rows may be anyone's */
+/** @param value an object, too, in rows from outside the library */
 function cellText(value: Row[string] | object | undefined): string {
   if (value === null || value === undefined) return MISSING;
   if (typeof value === 'number') return numberText(value);

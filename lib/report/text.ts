@@ -4,7 +4,7 @@ import type { Interval } from '../evaluation/bootstrap.js';
 /** Formats a number, or a dash if it is missing. */
 export function figureText(value: number | null | undefined, decimals = 3): string {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
-  // Rows may be anyone's, such as texts of a CSV file.
+  // Rows from outside, such as of a CSV file, may have text.
   if (typeof value !== 'number')
     throw new TypeError(`Expected a number, but got ${JSON.stringify(value)}.`);
   const text = value.toFixed(decimals);

@@ -17,7 +17,7 @@ import { readTokenizerConfig, readTokenizerJson } from '../io/tokenizer-config.j
 import { groupByLength, MASKED } from '../tensor/ops.js';
 import { requireTensor, type Tensors } from '../tensor/safetensors.js';
 import { weightFiles, withWeights } from '../tensor/weight-files.js';
-import { createTokenizer, requireFewerIds } from '../text/tokenizer.js';
+import { createTokenizer, requireIdsBelow } from '../text/tokenizer.js';
 import type { Encoder, TextKind } from './encoder.js';
 
 const upTo = (most: number) => z.int().min(1).max(most);
@@ -271,7 +271,7 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
   const e5 = names.find((name) => /(^|[-_/])e5([-_]|$)/i.test(name));
   if (e5 && /instruct/i.test(e5))
     throw new Error(
-      `Expected prompts of ${e5} in ${shortPath(file)}, because an instruct model needs its task. Add for example {"prompts": {"query": "Instruct: Given a web search query, retrieve relevant passages that answer the query\\nQuery: ", "document": ""}}.`,
+      `Expected prompts in ${shortPath(file)}, since ${e5} needs its task in the query. Add, for example, {"prompts": {"query": "Instruct: Given a web search query, retrieve relevant passages that answer the query\\nQuery: ", "document": ""}}.`,
     );
   return e5 ? E5_PROMPTS : { query: '', passage: '' };
 }
@@ -328,7 +328,7 @@ export async function loadBertEncoder(folder: string): Promise<Encoder> {
     withTimeLimit(shortPath(tokenizerFile), length, compute);
   const tokenizerConfig = await readTokenizerConfig(folder);
   const tokenizer = limit(0, () => createTokenizer(tokenizerJson, tokenizerConfig));
-  requireFewerIds(tokenizer, config.vocabSize);
+  requireIdsBelow(tokenizer, config.vocabSize);
   await requireMeanPooling(folder);
   const prompts = await readPrompts(folder, json);
   // Named after the kind of model, such as sentence_roberta_config.json.

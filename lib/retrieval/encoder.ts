@@ -13,7 +13,7 @@ export type TextKind = 'query' | 'passage';
 export interface Encoder {
   readonly name: string;
   readonly dimensions: number;
-  /** Of all that its vectors depend on, if it was read from files. */
+  /** Hash of everything its vectors depend on; hashed encoders have none. */
   readonly hash?: string;
   encode(texts: readonly string[], options: { kind: TextKind }): Promise<Float32Array[]>;
 }

@@ -93,7 +93,7 @@ export async function openEncoder(folder: string): Promise<Encoder> {
   return loadBertEncoder(folder);
 }
 
-/** The files in an encoder's folder on which its vectors depend. */
+/** The files in an encoder's folder that can change its vectors. */
 export const encoderFiles = (folder: string): string[] =>
   (readdirSync(folder, { recursive: true }) as string[])
     .filter((name) => /\.(json|safetensors)$/.test(name))

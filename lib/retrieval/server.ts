@@ -66,7 +66,7 @@ export async function startRetrievalServer(
     requireInteger(name, value, name === 'delayMs' ? 0 : 1);
   if (limits.defaultTopK > limits.maxTopK)
     throw new RangeError(
-      `Expected at most ${limits.maxTopK} passages per query, but got ${limits.defaultTopK} for requests without topk.`,
+      `Expected defaultTopK (--top-k) to be at most ${limits.maxTopK}, but got ${limits.defaultTopK}.`,
     );
   if (!token && !isLocalHost(host))
     throw new RangeError(

@@ -14,7 +14,7 @@ import {
 import type { TextSegment } from '../text/response.js';
 import { nextAction, oneLine } from '../text/tags.js';
 
-/** Parts in which other APIs, such as Anthropic's, put calls, results and thoughts. */
+/** Parts for calls, results and thoughts in other APIs, such as Anthropic's. */
 const FOREIGN_PART = /tool|function|thinking|reasoning/;
 
 /** Plain text or content parts; only text parts are kept. */

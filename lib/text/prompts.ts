@@ -93,8 +93,8 @@ export const buildPrompt = (name: string, question: string, options: PromptOptio
   `${instructions(PROMPTS.get(name), options)}Question: ${question.trim().replace(/\??$/, '?')}\n`;
 
 /**
- * Encodes a prompt, for the form `chat` in the chat template.
- * @throws Error for that form without a chat template
+ * Encodes a prompt; the form `chat` applies the chat template.
+ * @throws Error if the tokenizer has none
  */
 export function encodePrompt(
   text: string,

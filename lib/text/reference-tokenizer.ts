@@ -293,8 +293,8 @@ function correctStripping(tokenizer: PackageTokenizer): void {
 }
 
 /**
- * Of the paths to a position, keeps the best, the first of equals. The package compares
- * them after adding the next token's score, whose rounding makes more of them equal.
+ * Keeps only the best path to each position, the first if several are equal. The package
+ * adds the next token's score before it compares, and rounding makes more paths equal.
  */
 function correctPaths({ model }: PackageTokenizer): void {
   const populate = model.populate_nodes?.bind(model);

@@ -83,7 +83,7 @@ const tokenizerSchema = z.object({
 type TokenizerJson = z.infer<typeof tokenizerSchema>;
 
 /** @throws Error for token ids that a model's embedding lacks */
-export function requireFewerIds({ vocabSize }: Tokenizer, modelSize: number): void {
+export function requireIdsBelow({ vocabSize }: Tokenizer, modelSize: number): void {
   if (vocabSize > modelSize)
     throw new Error(
       `Expected token ids below the model's vocab_size ${modelSize}, but the tokenizer has the id ${vocabSize - 1}. Take both files from one model.`,
@@ -139,7 +139,7 @@ const overridesSchema = z.looseObject({
   split_special_tokens: z.literal(false).nullish(),
 });
 type Step = z.infer<typeof stepSchema>;
-/** What tokenizer_config.json would say of a step of tokenizer.json. */
+/** Settings of a step of tokenizer.json, by their names in tokenizer_config.json. */
 const OVERRIDES: Readonly<Record<string, (step: Step) => Record<string, unknown>>> = {
   BertNormalizer: ({ lowercase, strip_accents, handle_chinese_chars }) => ({
     do_lower_case: lowercase,
@@ -152,7 +152,7 @@ const OVERRIDES: Readonly<Record<string, (step: Step) => Record<string, unknown>
   }),
   Prepend: () => ({ add_prefix_space: true }),
 };
-/** What BERT's class assumes if tokenizer_config.json does not say. */
+/** Defaults of BERT's class in transformers. */
 const BERT_CLASS = /^BertTokenizer/;
 const BERT_DEFAULTS: Record<string, unknown> = {
   do_lower_case: true,
@@ -272,8 +272,8 @@ export function createTokenizer(
   };
   const known = new Set(ids);
   const decode = (tokenIds: readonly number[]): string => {
-    // A model's padded embedding has ids without a token, which the package decodes as
-    // the unknown token.
+    // Ids of a padded embedding have no token; the package decodes them as the unknown
+    // token.
     const named = tokenIds.filter((id) => known.has(id));
     return named.length === 0 ? '' : tokenizer.decode(named, { skip_special_tokens: false });
   };

@@ -106,7 +106,7 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
     expect(stdout).toMatch(/^mine x +n = 1 +0\.000 /m);
     expect(stdout).toMatch(/^nq x +n = 2 +1\.000 +0\.500 /m);
     expect(stdout).toMatch(/^all +n = 3 +0\.667 /m);
-    expect(stdout).toContain('yes, no or nothing that exact match counts: 1\n');
+    expect(stdout).toContain('(such as yes or no): 1\n');
     expect(stdout).toContain('q3: Where was Ada Stone born? (Paris)');
     expect(linesOf(out)).toMatchObject([{ id: 'q3', golden_answers: ['Paris'] }]);
     const sampled = await check(own, '--limit', '2');

@@ -237,7 +237,7 @@ describe('startRetrievalServer', () => {
   it('rejects invalid options and a port in use', async () => {
     await expect(startRetrievalServer(echoRetriever(), { maxTopK: 0 })).rejects.toThrow('maxTopK');
     const more = startRetrievalServer(echoRetriever(), { defaultTopK: 101 });
-    await expect(more).rejects.toThrow('at most 100 passages');
+    await expect(more).rejects.toThrow('at most 100, but got 101');
     const { port } = await serve(echoRetriever());
     await expect(startRetrievalServer(echoRetriever(), { port })).rejects.toThrow('EADDRINUSE');
   });

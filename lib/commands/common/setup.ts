@@ -142,7 +142,7 @@ export async function setUp(
   };
 }
 
-/** @throws Error for an adapter of a remote policy, or tool calls without a chat API */
+/** @throws Error for an adapter, tokenizer or prompt form that the policy can't use */
 function requireConsistent(
   { policy: address, adapter, tokenizer }: PolicySpec,
   { promptForm }: RolloutChanges,
@@ -190,8 +190,8 @@ export function shareCores(model: ModelConfig, processes?: number): void {
 }
 
 /**
- * The rollout's part of settings.
- * @param instead where others are set, for the message
+ * Returns the rollout's settings.
+ * @param instead how to set others, for the message
  * @throws RangeError naming a setting that is invalid or not the rollout's
  */
 export function parseRolloutSettings(

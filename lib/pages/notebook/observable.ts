@@ -24,7 +24,7 @@ interface ObservableCell {
   source: string;
 }
 
-/** A picture in Markdown; its address is in the second group. */
+/** An attached picture in Markdown: its alternative text and address. */
 const IMAGE = /!\[([^\]]*)\]\((attachment:[^\s)]+)\)/g;
 
 const EMBED = `import embed from "npm:vega-embed@7";`;

@@ -287,7 +287,7 @@ function bundleMarkup(data: MimeBundle, name: string, rendering: Rendering): Con
   }
 }
 
-/** An output outside of a page, whose charts it lacks. */
+/** Renders an output on its own, without charts. */
 export const outputContent = (data: MimeBundle): Content =>
   bundleMarkup(data, '', {
     markdown: createMarkdown(),

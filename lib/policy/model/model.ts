@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { describeFaults } from '../../io/json.js';
 import type { Tensors } from '../../tensor/safetensors.js';
-import { createTokenizer, requireFewerIds, type Tokenizer } from '../../text/tokenizer.js';
+import { createTokenizer, requireIdsBelow, type Tokenizer } from '../../text/tokenizer.js';
 import { parseModelConfig, type ModelConfig } from './families.js';
 import { weightsFromArrays, type Weights } from './weights.js';
 
@@ -85,7 +85,7 @@ export function createModel(
   const { endTokens, note } = parseGeneration(contents.generation);
   config.eosTokenIds = [endTokens ?? config.eosTokenIds].flat();
   const tokenizer = makeTokenizer(tokenizerJson, tokenizerConfig);
-  requireFewerIds(tokenizer, config.vocabSize);
+  requireIdsBelow(tokenizer, config.vocabSize);
   const weights = weightsFromArrays(contents.arrays, config);
   return { config, tokenizerJson, tokenizerConfig, tokenizer, weights, note };
 }
