@@ -271,7 +271,7 @@ async function answerOpen(
   const numDone = questions.length - open.length;
   if (numDone > 0) log(`Resuming: ${numDone} answers already done.`);
   const failures: Failures = { refused: [], timedOut: [], failed: [] };
-  const maxRejected = Math.min(MAX_REJECTED_IN_A_ROW, open.length);
+  const maxRejected = Math.min(MAX_REJECTED_IN_A_ROW, questions.length);
   let numRejected = 0;
   const numHelpers = await countHelpers(setup, { processes, batchSize }, open.length);
   const progress = startProgress('Evaluating', questions.length, numDone);

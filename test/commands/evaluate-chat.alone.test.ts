@@ -238,8 +238,12 @@ describe('evaluate --policy chat:', () => {
     const saved = linesOf(`${out}.partial`).length;
     expect(saved).toBeGreaterThan(20);
     expect(printed.stderr).toContain(`${saved} answers are saved`);
-    isBroken = () => false;
+    isBroken = ({ messages }) => JSON.stringify(messages).includes('Ada 17 or');
+    working = 90;
+    await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
+    working = Infinity;
     await runEvaluate(settings());
+    isBroken = () => false;
     expect(existsSync(`${out}.partial`)).toBe(false);
   });
 
