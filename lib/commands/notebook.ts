@@ -168,9 +168,9 @@ export async function newNotebook(name: string): Promise<string> {
   );
   const template = await readFile(packagePath('data', 'templates', 'notebook.ipynb'), 'utf8');
   const text = template
-    .replace('TITLE', JSON.stringify(path.basename(file, '.ipynb')).slice(1, -1))
-    .replace("'parallelsearch'", `'${main}'`)
-    .replace("'parallelsearch/report'", `'${report}'`);
+    .replace("'parallelsearch'", () => `'${main}'`)
+    .replace("'parallelsearch/report'", () => `'${report}'`)
+    .replace('TITLE', () => JSON.stringify(path.basename(file, '.ipynb')).slice(1, -1));
   await writeFileSafely(file, text);
   return file;
 }

@@ -112,7 +112,8 @@ function instructions(
   { form, separator = QUERY_SEPARATOR }: PromptOptions,
 ): string {
   const text = { short, full, chat: full, tools }[form];
-  return text
-    .replaceAll(joinQueries(['', '']), () => joinQueries(['', ''], separator))
-    .replaceAll(QUERY_SEPARATOR, () => separator);
+  const examples = text.split(joinQueries(['', '']));
+  return examples
+    .map((part) => part.replaceAll(QUERY_SEPARATOR, () => separator))
+    .join(joinQueries(['', ''], separator));
 }

@@ -170,6 +170,8 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
     const project = installedIn('project');
     const file = await newNotebook(path.join(project, 'notes', 'mine.ipynb'));
     expect(readFileSync(file, 'utf8')).toContain("import * as ps from 'parallelsearch';");
+    const quoted = await newNotebook(path.join(project, "'parallelsearch' $&"));
+    expect(readFileSync(quoted, 'utf8')).toContain("# 'parallelsearch' $&");
     const elsewhere = readFileSync(await newNotebook(inFolder('elsewhere')), 'utf8');
     expect(elsewhere).toMatch(/import \* as ps from '\.\.?\/.*dist\/index\.js'/);
   });

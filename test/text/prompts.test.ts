@@ -39,7 +39,7 @@ describe('buildPrompt', () => {
     );
   });
 
-  it.each([undefined, ',', ';'])(
+  it.each([undefined, ',', ';', '###'])(
     'writes examples that the parser accepts, with separator %s',
     (separator) => {
       const blocks = parseBlocks(buildPrompt('parallel', 'q', { form: 'full', separator }));
