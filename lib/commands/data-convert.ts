@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Command } from 'commander';
 import { group } from 'd3-array';
 import { formatPassages, formatQuestions } from '../data/flashrag.js';
-import { PassageCollector } from '../data/formats/format.js';
+import { annotatedIds, graphAfter, PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, isBenchmark, readBenchmark, readFolder } from '../data/formats/read.js';
 import { type Question, questionType, requireUniqueIds } from '../data/question.js';
 import { methodRollout } from '../interop/export.js';
@@ -143,12 +143,22 @@ async function runConvert(sources: readonly string[], settings: ConvertSettings)
   const { questions: read, numSkipped } = await readAll(sources, passages);
   if (read.length === 0)
     throw new Error(`Expected questions with answers in ${formatList(sources)}, but found none.`);
-  const questions = withUniqueIds(read);
+  const { to } = settings;
+  const format = DATA_FORMATS.find(({ name }) => name === to);
+  const all = withUniqueIds(read);
+  const graphs = all.map((question) => (format ? graphAfter(format, question, passages) : 'kept'));
+  const questions = all.filter((_, i) => graphs[i] !== 'changed');
+  const [changed, lost] = (['changed', 'lost'] as const).map((after) =>
+    all.filter((_, i) => graphs[i] === after),
+  );
+  if (questions.length === 0)
+    throw new Error(
+      `Expected questions with dependencies that ${to} can state, but of ${all.length} there are none. Use --to flashrag.`,
+    );
   const inputs = sources.flatMap(inputFiles);
   const files = await writeAll(questions, passages, { ...settings, inputs });
   const types = group(questions, (question) => questionType(question) ?? 'of unknown type');
-  const numGraphs = questions.filter(({ metadata }) => metadata.graph?.length).length;
-  const { to } = settings;
+  const numGraphs = questions.filter(({ metadata }) => metadata.graph?.length).length - lost.length;
   const numPassages = passages.contents.size;
   log(
     `${questions.length} questions (${formatList(Array.from(types, ([type, { length }]) => `${length} ${type}`))}; ` +
@@ -160,11 +170,20 @@ async function runConvert(sources: readonly string[], settings: ConvertSettings)
     );
   if (numSkipped > 0)
     log(`Skipped ${numSkipped} rows without an answer, or without one in their paragraphs.`);
-  if (passages.numIncomplete > 0)
+  if (changed.length > 0)
     log(
-      `${passages.numIncomplete} questions lack paragraphs that support them, as in HotpotQA’s fullwiki files: their evidence is incomplete.`,
+      `Left out ${changed.length} questions with dependencies that ${to} cannot state, such as ${changed[0].id}.`,
     );
-  const format = DATA_FORMATS.find(({ name }) => name === to);
+  if (lost.length > 0)
+    log(`Wrote ${lost.length} questions without their dependency graph: ${to} cannot state it.`);
+  const numWithout = questions.filter(
+    (question) => format && annotatedIds(question).some((id) => !passages.contents.has(id)),
+  ).length;
+  const numIncomplete = passages.numIncomplete + numWithout;
+  if (numIncomplete > 0)
+    log(
+      `${numIncomplete} questions lack paragraphs that support them, as in HotpotQA’s fullwiki files: their evidence is incomplete.`,
+    );
   const numCut = questions.filter(({ goldenAnswers }) => goldenAnswers.length > 1).length;
   if (format?.hasOneAnswer && numCut > 0)
     log(`Kept only the first right answer of ${numCut} questions: ${format.name} has one.`);

@@ -101,6 +101,24 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
     });
   });
 
+  it('leaves out questions whose dependencies a layout cannot state, and counts lost graphs', async () => {
+    const hotpot = await convert(['all', '--to', 'hotpotqa', '--out', 'lost']);
+    expect(hotpot.stderr).toContain('2 with a dependency graph');
+    expect(hotpot.stderr).toContain('Wrote 2 questions without their dependency graph: hotpotqa');
+    const wiki = await convert(['all', '--to', '2wikimultihopqa', '--out', 'left']);
+    expect(wiki.stderr).toMatch(/3 questions .*\n.*\nLeft out 1 questions .*such as 3hop2__1_2_3/);
+    const dev = JSON.parse(readFileSync(at('left', 'dev.json'), 'utf8')) as object[];
+    expect(dev).toMatchObject([{ _id: 'w1' }]);
+    const only = ['musique_ans_v1.0_dev.jsonl', '--to', '2wikimultihopqa', '--out', 'no-folder'];
+    expect(await refused(only)).toContain('--to flashrag');
+    expect(existsSync(at('no-folder'))).toBe(false);
+  });
+
+  it('counts questions whose paragraphs the source lacks', async () => {
+    const { stderr } = await convert(['rows/train.parquet', '--to', 'musique', '--out', 'bare']);
+    expect(stderr).toContain('2 questions lack paragraphs');
+  });
+
   it('prefixes repeated ids with the benchmark, and rejects duplicates', async () => {
     const row = (question: string) =>
       `${JSON.stringify({ id: 'test_0', question, golden_answers: ['x'] })}\n`;

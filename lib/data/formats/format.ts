@@ -1,8 +1,9 @@
 /** The interface of benchmark formats, and shared helpers. */
+import { isDeepStrictEqual } from 'node:util';
 import { transpose } from 'd3-array';
 import { z } from 'zod';
 import { tryParseJson } from '../../io/json.js';
-import { splitContents, type Passage, type Question } from '../question.js';
+import { splitContents, type Passage, type Question, type QuestionGraph } from '../question.js';
 
 /** Builds a corpus. */
 export class PassageCollector {
@@ -59,7 +60,9 @@ export function countIncomplete(
   }: { context: [string, string[]][]; supporting_facts: [string, number][] },
   passages: PassageCollector,
 ): void {
-  const titles = new Set(context.map(([title]) => title));
+  const titles = new Set(
+    context.flatMap(([title, sentences]) => (joinSentences(sentences) ? title : [])),
+  );
   if (facts.some(([title]) => !titles.has(title))) passages.numIncomplete++;
 }
 
@@ -67,6 +70,8 @@ export interface DataFormat {
   readonly name: string;
   /** Whether a question has at most one right answer. */
   readonly hasOneAnswer: boolean;
+  /** Whether rows have the wording of sub-questions. */
+  readonly hasWording: boolean;
   /** Ending of the files written in this format. */
   readonly ending: '.json' | '.jsonl';
   /** Whether a row has this format. */
@@ -81,16 +86,46 @@ export interface DataFormat {
   readonly print: (question: Question, passages: PassageCollector) => object;
 }
 
-/** The passages in `metadata.supporting`, or else the evidence of the graph. */
-export function annotatedPassages(
-  { metadata: { graph = [], supporting } }: Question,
-  passages: PassageCollector,
-): Omit<Passage, 'contents'>[] {
-  const ids = Array.isArray(supporting)
+/** Ids of the passages in `metadata.supporting`, or else of the graph's evidence. */
+export const annotatedIds = ({ metadata: { graph = [], supporting } }: Question): string[] =>
+  Array.isArray(supporting)
     ? supporting.map(String)
     : [...new Set(graph.flatMap(({ evidence }) => evidence))];
-  return ids.flatMap((id) => passages.get(id) ?? []);
+
+/** The annotated passages that exist. */
+export const annotatedPassages = (
+  question: Question,
+  passages: PassageCollector,
+): Omit<Passage, 'contents'>[] => annotatedIds(question).flatMap((id) => passages.get(id) ?? []);
+
+/**
+ * Reads a question's row back: whether the format keeps its dependency graph, loses it, or
+ * changes dependencies or wording (also if the row is invalid).
+ */
+export function graphAfter(
+  format: DataFormat,
+  question: Question,
+  passages: PassageCollector,
+): 'kept' | 'lost' | 'changed' {
+  const { graph = [] } = question.metadata;
+  if (graph.length === 0) return 'kept';
+  const outline = (nodes: QuestionGraph) =>
+    nodes.map(({ question: asked, dependsOn }) => ({
+      asked: format.hasWording && asked.toLowerCase(),
+      needed: new Set(dependsOn.map((needed) => nodes.findIndex(({ id }) => id === needed))),
+    }));
+  try {
+    const again = format.read(format.print(question, passages), new PassageCollector());
+    if (!again?.metadata.graph) return 'lost';
+    return isDeepStrictEqual(outline(again.metadata.graph), outline(graph)) ? 'kept' : 'changed';
+  } catch (error) {
+    if (error instanceof z.ZodError) return 'changed';
+    throw error;
+  }
 }
 
 export const joinSentences = (sentences: readonly string[]): string =>
-  sentences.map((sentence) => sentence.trim()).join(' ');
+  sentences
+    .map((sentence) => sentence.trim())
+    .join(' ')
+    .trim();

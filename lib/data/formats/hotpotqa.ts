@@ -52,14 +52,17 @@ function bridgeOrder([a, b]: readonly Article[], answer: string): [Article, Arti
   return null;
 }
 
-/** The graph of two articles; null if the order of a bridge question is unknown. */
+/**
+ * The graph of two articles; null if the question is neither a comparison nor a bridge
+ * with a known order.
+ */
 export function articleGraph(
   articles: readonly Article[],
   type: string | undefined,
   answer: string,
 ): QuestionGraph | null {
-  if (articles.length !== 2) return null;
   const isBridge = type === 'bridge';
+  if (articles.length !== 2 || !(isBridge || type === 'comparison')) return null;
   const ordered = isBridge ? bridgeOrder(articles, answer) : articles;
   if (!ordered) return null;
   const bridged = [plainTitle(ordered[1].title), answer];
@@ -80,6 +83,7 @@ export function articleGraph(
 export const hotpotqa: DataFormat = {
   name: 'hotpotqa',
   hasOneAnswer: true,
+  hasWording: false,
   ending: '.json',
   matches: (row) =>
     ('_id' in row || 'supporting_facts' in row) && 'context' in row && !('evidences' in row),

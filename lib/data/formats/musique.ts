@@ -61,26 +61,32 @@ export const decompositionGraph = (steps: readonly DecompositionStep[]): Questio
     };
   });
 
-const wholeWord = (text: string): RegExp =>
+const wholeWord = (texts: readonly string[], flags: string): RegExp =>
   new RegExp(
-    `(?<![\\p{L}\\p{N}])${text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}(?![\\p{L}\\p{N}])`,
-    'u',
+    `(?<![\\p{L}\\p{N}])(?:${texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|')})(?![\\p{L}\\p{N}])`,
+    flags,
   );
 
 /** Replaces the answers that a sub-question depends on by references such as `#1`. */
 function withReferences({ question, dependsOn }: SubQuestion, graph: QuestionGraph): string {
-  const needed = graph.flatMap(({ id, answers }, i) =>
-    dependsOn.includes(id) ? [{ answer: answers[0], i }] : [],
-  );
-  return needed.reduce(
-    (text, { answer, i }) => text.replace(wholeWord(answer), `#${i + 1}`),
-    question,
-  );
+  const needed = graph.flatMap(({ id, answers: [answer] }, i) => {
+    if (!dependsOn.includes(id)) return [];
+    const find = (flags: string) => wholeWord([answer], flags).exec(question)?.[0];
+    return { text: find('u') ?? find('iu') ?? answer, reference: `#${i + 1}` };
+  });
+  // The longest first: "New York City" before "New York".
+  const texts = needed.map(({ text }) => text).sort((a, b) => b.length - a.length);
+  // One pass: a later answer may be the "1" of a reference.
+  return question.replace(wholeWord(texts, 'gu'), (match) => {
+    const at = needed.findIndex(({ text }) => text === match);
+    return at < 0 ? match : needed.splice(at, 1)[0].reference;
+  });
 }
 
 export const musique: DataFormat = {
   name: 'musique',
   hasOneAnswer: false,
+  hasWording: true,
   ending: '.jsonl',
   matches: (row) => 'question_decomposition' in row || ('paragraphs' in row && 'answerable' in row),
   read: (row, passages) => {
@@ -88,14 +94,15 @@ export const musique: DataFormat = {
     const paragraphs = parsed.paragraphs.map(({ idx, title, paragraph_text: text }) => ({
       idx,
       title,
+      text,
       passage: passages.add(title, text),
     }));
     if (!answer || !answerable) return null;
     const supports = parsed.question_decomposition.flatMap(
       ({ paragraph_support_idx: support }) => support ?? [],
     );
-    if (supports.some((support) => !paragraphs.some(({ idx }) => idx === support)))
-      passages.numIncomplete++;
+    const withText = paragraphs.filter(({ text }) => text.trim() !== '').map(({ idx }) => idx);
+    if (supports.some((support) => !withText.includes(support))) passages.numIncomplete++;
     const graph = decompositionGraph(
       parsed.question_decomposition.map(({ paragraph_support_idx: support, ...step }) => {
         const stated = paragraphs.find(({ idx }) => idx === support);

@@ -173,7 +173,6 @@ function annotatedGraph(question: Question, passages: PassageCollector): Questio
         evidence: findIds(({ title, text }) => includesAnswer(`${title} ${text}`, step.answer)),
       })),
     );
-  if (type !== 'bridge' && type !== 'comparison') return null;
   const [answer] = question.goldenAnswers;
   const articles = support.map(({ id, title, text }): Article => {
     const facts = sentenceAbout(text, type === 'bridge' ? [answer] : [], question.question);

@@ -70,6 +70,7 @@ export function tripleGraph(
 export const twoWiki: DataFormat = {
   name: '2wikimultihopqa',
   hasOneAnswer: true,
+  hasWording: false,
   ending: '.json',
   matches: (row) => 'context' in row && 'evidences' in row,
   read: (row, passages) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PassageCollector, type DataFormat } from '../../../lib/data/formats/format.js';
+import { graphAfter, PassageCollector, type DataFormat } from '../../../lib/data/formats/format.js';
 import { hotpotqa } from '../../../lib/data/formats/hotpotqa.js';
 import { musique } from '../../../lib/data/formats/musique.js';
 import { twoWiki } from '../../../lib/data/formats/two-wiki.js';
@@ -11,6 +11,15 @@ import {
   MUSIQUE_TWO_AND_ONE,
   TWO_WIKI_BRIDGE_COMPARISON,
 } from './rows.js';
+
+/** A chain of two hops in 2WikiMultiHopQA. */
+const CHAIN = {
+  type: 'compositional',
+  evidences: [
+    ['Red River (film)', 'director', 'Bo Reed'],
+    ['Bo Reed', 'date of birth', '1904'],
+  ],
+};
 
 function read(format: DataFormat, row: object, passages = new PassageCollector()): Question {
   expect(format.matches(row)).toBe(true);
@@ -224,6 +233,38 @@ describe('MuSiQue', () => {
     });
   });
 
+  it.each([
+    [['Bo', '1'], 'What did Bo and 1 do?', 'What did #1 and #2 do?', 'kept'],
+    [['York', 'New York'], 'Is New York near York?', 'Is #2 near #1?', 'kept'],
+    [['Bo', 'Bo'], 'Is Bo older than Bo?', 'Is #1 older than #2?', 'kept'],
+    [['The Beatles'], 'When did the Beatles split?', 'When did #1 split?', 'kept'],
+    [['May'], 'Who may have died in May?', 'Who may have died in #1?', 'kept'],
+    [['Hit #1'], 'Who sang Hit #1?', 'Who sang #1?', 'kept'],
+    [['Bo'], 'Who loved the #1 hit by Bo?', 'Who loved the #1 hit by #1?', 'changed'],
+    [['Ada'], 'When was she born?', 'When was she born?', 'changed'],
+    [['Bo', 'Bo'], 'When was Bo born?', 'When was #1 born?', 'changed'],
+    [[''], 'When was it?', undefined, 'changed'],
+  ])('refers to %j in %j', (answers, last, written, expected) => {
+    const steps = [...answers.map((answer) => ['Who?', answer]), [last, 'x']];
+    const graph = steps.map(([question, answer], i) => ({
+      id: `q${i + 1}`,
+      question,
+      entity: 'e',
+      attribute: 'a',
+      query: question,
+      evidence: [],
+      answers: [answer],
+      dependsOn: i === answers.length ? answers.map((_, at) => `q${at + 1}`) : [],
+    }));
+    const question = { id: 'q', question: 'Q?', goldenAnswers: ['x'], metadata: { graph } };
+    const passages = new PassageCollector();
+    if (written !== undefined) {
+      const row = musique.print(question, passages);
+      expect(row).toHaveProperty(`question_decomposition.${answers.length}.question`, written);
+    }
+    expect(graphAfter(musique, question, passages)).toBe(expected);
+  });
+
   it('takes only the first >> of a step apart', () => {
     const steps = [{ id: 1, question: 'A >> b >> c', answer: 'x' }];
     const question = read(musique, { ...MUSIQUE_TWO_AND_ONE, question_decomposition: steps });
@@ -258,6 +299,39 @@ it.each([
     ),
   });
   expect(withoutSentences(again)).toEqual(withoutSentences(question));
+});
+
+it.each([
+  [musique, HOTPOT_BRIDGE, hotpotqa, 'kept'],
+  [twoWiki, HOTPOT_BRIDGE, hotpotqa, 'kept'],
+  [musique, TWO_WIKI_BRIDGE_COMPARISON, twoWiki, 'kept'],
+  [hotpotqa, TWO_WIKI_BRIDGE_COMPARISON, twoWiki, 'lost'],
+  // Two articles of another type are no comparison.
+  [hotpotqa, { ...HOTPOT_BRIDGE, ...CHAIN }, twoWiki, 'lost'],
+  [musique, MUSIQUE_TWO_AND_ONE, musique, 'kept'],
+  // A triple has one subject, so it needs one other triple.
+  [twoWiki, MUSIQUE_TWO_AND_ONE, musique, 'changed'],
+])('%o reads a graph of another format back, or reports it', (to, row, from, expected) => {
+  const passages = new PassageCollector();
+  expect(graphAfter(to, read(from, row, passages), passages)).toBe(expected);
+});
+
+it.each([
+  [hotpotqa, HOTPOT_COMPARISON, []],
+  [hotpotqa, HOTPOT_COMPARISON, [' ', '']],
+  [twoWiki, { ...HOTPOT_COMPARISON, evidences: [] }, []],
+])('%o counts a supporting article without sentences as missing', (format, row, sentences) => {
+  const passages = new PassageCollector();
+  read(format, { ...row, context: [...row.context.slice(0, 2), ['Bo Reed', sentences]] }, passages);
+  expect(passages.numIncomplete).toBe(1);
+});
+
+it('counts an empty paragraph of MuSiQue as missing', () => {
+  const [first, ...others] = MUSIQUE_TWO_AND_ONE.paragraphs;
+  const paragraphs = [{ ...first, paragraph_text: ' ' }, ...others];
+  const passages = new PassageCollector();
+  read(musique, { ...MUSIQUE_TWO_AND_ONE, paragraphs }, passages);
+  expect(passages.numIncomplete).toBe(1);
 });
 
 it('keeps equal passages once and rejects repeated ids', () => {
