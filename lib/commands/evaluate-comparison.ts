@@ -34,12 +34,7 @@ export const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
   ...ANSWER_COLUMNS,
   { title: 'queries', value: ({ searches }) => searches.flat().length },
   { title: 'critical steps', value: criticalSteps },
-  {
-    title: 'tokens written',
-    // A server that was called but reported no tokens.
-    value: ({ responseTokens, modelCalls }) =>
-      modelCalls > 0 && !responseTokens ? NaN : responseTokens,
-  },
+  { title: 'tokens written', value: ({ responseTokens }) => responseTokens },
 ];
 
 function costColumns(price?: TokenUsage): Column<Answer>[] {

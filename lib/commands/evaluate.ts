@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, extname, join, parse, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
@@ -161,7 +161,10 @@ function methodSettings(settings: EvaluateSettings, method: string): EvaluateSet
 
 /** Where unfinished answers are stored: next to the results if they go to a file. */
 function journalFile(out: string | undefined, hash: string): string {
-  const isFile = out && (statSync(out, { throwIfNoEntry: false })?.isFile() ?? true);
+  const old = out && statSync(out, { throwIfNoEntry: false });
+  const isFile = out && (!old || old.isFile());
+  if (isFile && old && !existsSync(`${out}.partial`))
+    log(`${shortPath(out)} exists. It is replaced when all questions are answered.`);
   return `${isFile ? out : join('runs', `evaluate-${hash}`)}.partial`;
 }
 

@@ -40,6 +40,7 @@ export interface Measurement {
   evidenceSeen: number;
   /** Model calls / (graph depth + 1); the minimum is 1. */
   criticalPathRatio: number;
+  /** Tokens that the policy wrote; NaN if a server did not count them. */
   responseTokens: number;
   /** The sub-queries of each search turn. */
   searches: string[][];
@@ -65,13 +66,14 @@ export interface QuestionResult extends Measurement {
   maxSearchTurns?: number;
 }
 
-/** Computes all metrics of a trajectory; NaN for those that need a missing graph. */
+/** Computes all metrics of a trajectory; NaN for those that need what is missing. */
 export function measure(question: Question, trajectory: Trajectory): Measurement {
   const { graph = [], benchmark, type } = question.metadata;
   const { answer, formatOk, searchTurns, questionType } = scoringInput(trajectory, question);
   const timedOutQueries = trajectory.searchTurns
     .flatMap(({ results }) => results)
     .filter(isTimedOutSearch).length;
+  const { written, uncounted } = tokenUsage(trajectory);
   const ifGraph = (value: number): number => (graph.length > 0 ? value : NaN);
   return {
     questionId: question.id,
@@ -93,7 +95,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     coverage: ifGraph(subQuestionRecall(question, searchTurns)),
     evidenceSeen: ifGraph(evidenceRecall(graph, trajectory)),
     criticalPathRatio: ifGraph(trajectory.modelCalls / (graphDepth(graph) + 1)),
-    responseTokens: tokenUsage(trajectory).written,
+    responseTokens: uncounted ? NaN : written,
     searches: searchTurns.map((queries) => [...queries]),
     ...(timedOutQueries > 0 && { timedOutQueries }),
     answer,
@@ -112,7 +114,7 @@ const measurementSchema = z.looseObject({
   f1: z.number(),
   turns: z.number(),
   modelCalls: z.number(),
-  responseTokens: z.number(),
+  responseTokens: optionalNumber,
   decomposed: z.boolean(),
   coverage: optionalNumber,
   evidenceSeen: optionalNumber,

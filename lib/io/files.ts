@@ -1,5 +1,6 @@
 /** Atomic file writes, and readers whose errors name the file. */
 import { isUtf8 } from 'node:buffer';
+import { once } from 'node:events';
 import {
   constants,
   createReadStream,
@@ -229,10 +230,18 @@ export async function readStart(path: string): Promise<Buffer> {
 export const isGzipFile = async (path: string): Promise<boolean> => isGzip(await readStart(path));
 
 /** Streams a file, decompressed if it is gzip. @throws Error naming another format */
-export async function openFile(path: string): Promise<Readable> {
-  const start = await readStart(path);
+export const openFile = (path: string): Promise<Readable> =>
+  openStream(createReadStream(path, { highWaterMark: 1 << 18 }), path);
+
+/** Looks at the first bytes in the stream itself: pipes have no positions. */
+async function openStream(stream: Readable, path: string): Promise<Readable> {
+  if (!stream.readable) return stream;
+  await once(stream, 'readable');
+  const chunk = stream.read() as Buffer | string | null;
+  if (chunk === null) return stream;
+  stream.unshift(chunk);
+  const start = Buffer.from(chunk).subarray(0, FORMAT_BYTES);
   requireText(start, path);
-  const stream = createReadStream(path, { highWaterMark: 1 << 18 });
   return isGzip(start) ? Readable.from(unpackStream(stream, path)) : stream;
 }
 
@@ -340,7 +349,8 @@ export async function* streamJsonLines<T>(
   const name = file === '-' ? '<stdin>' : file;
   let number = 0;
   try {
-    for await (const line of readLines(file === '-' ? stdin : await openFile(file))) {
+    const stream = file === '-' ? openStream(stdin, name) : openFile(file);
+    for await (const line of readLines(await stream)) {
       number++;
       // Also drops a byte order mark.
       const text = line.text.trim();

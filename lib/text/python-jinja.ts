@@ -306,10 +306,20 @@ new Template('{{ keep(range, strftime_now) }}').render({
       FUNCTIONS.set(name, new Func(functions[i]));
   },
 });
-const { value: makeRange } = FUNCTIONS.get('range') as { value: (...args: unknown[]) => Value };
+/** The limit of Jinja2's sandbox, which transformers uses. */
+const MAX_RANGE = 100_000;
+const { value: makeRange } = FUNCTIONS.get('range') as {
+  value: (args: readonly Value[], scope: unknown) => Value;
+};
 FUNCTIONS.set(
   'range',
-  new Func((...args: unknown[]) => Object.assign(makeRange(...args), { type: RANGE })),
+  new Func((args: readonly Value[], scope: unknown) => {
+    const numbers = args.flatMap(({ value }) => (typeof value === 'number' ? value : []));
+    const [start, stop, step = 1] = numbers.length === 1 ? [0, ...numbers] : numbers;
+    if ((stop - start) / step > MAX_RANGE)
+      throw new Error(`a range of more than ${MAX_RANGE} numbers is not supported`);
+    return Object.assign(makeRange(args, scope), { type: RANGE });
+  }),
 );
 
 const raise = (message: string): never => {

@@ -3,6 +3,7 @@
  * a file, overridden by flags. Presets hold every default; unknown keys throw.
  */
 import { z } from 'zod';
+import { splitCredentials } from '../io/http.js';
 import { describeFaults } from '../io/json.js';
 import { nameSchema } from '../registry.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
@@ -109,7 +110,10 @@ export const trainConfigSchema = z
       /** Layers that get an adapter, counted from 0. Default: all. */
       layersToTransform: z.array(z.int().min(0)).min(1).optional(),
     }),
-    retriever: retrieverNameSchema,
+    retriever: retrieverNameSchema.refine(
+      (name) => splitCredentials(name).url === name,
+      "has a password, which runs would record. Set RETRIEVAL_TOKEN to the server's key instead",
+    ),
     /**
      * Maximum time in milliseconds that a step waits for searches that time out; rollouts
      * with such a search are left out. Ignored for a local retriever. Default: 5,000.

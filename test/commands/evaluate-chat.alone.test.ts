@@ -291,7 +291,9 @@ describe('evaluate --policy chat:', () => {
 
   it('keeps answers of other settings and processes, and resumes at another address', async () => {
     working = 50;
+    writeFileSync(out, '');
     await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
+    expect(printed.stderr).toContain('answers.jsonl exists. It is replaced when');
     const saved = await readFile(`${out}.partial`, 'utf8');
     working = Infinity;
     server.requests.splice(0);

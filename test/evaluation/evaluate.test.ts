@@ -63,6 +63,12 @@ describe('measure', () => {
     });
   });
 
+  it('has no number of tokens if a server counted none', () => {
+    const trajectory = trajectoryOf(COMPARISON, answer('x'));
+    const segments = trajectory.segments.map((segment) => ({ ...segment, tokenIds: [] }));
+    expect(measure(COMPARISON, { ...trajectory, segments }).responseTokens).toBeNaN();
+  });
+
   it('measures evidence recall', () => {
     const [first, second] = COMPARISON.metadata.graph!.map(({ evidence }) => evidence[0]);
     const found = (id: string) => ({

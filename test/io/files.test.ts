@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -120,6 +122,20 @@ async function readOutcomes(chunks: Iterable<string | Buffer>): Promise<LineOutc
 }
 
 describe('streamJsonLines', () => {
+  it('reads gzip, also from standard input and pipes', async () => {
+    const bytes = gzipSync('{"a": 1}\n');
+    expect(await readOutcomes([bytes])).toEqual([{ value: { a: 1 } }]);
+    expect(await readOutcomes([])).toEqual([]);
+    if (process.platform === 'win32') return;
+    const pipe = path.join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const written = writeFile(pipe, bytes);
+    const outcomes: LineOutcome<unknown>[] = [];
+    for await (const outcome of streamJsonLines(pipe, (value) => value)) outcomes.push(outcome);
+    expect(outcomes).toEqual([{ value: { a: 1 } }]);
+    await written;
+  });
+
   it('joins lines and characters split over chunks', async () => {
     const bytes = Buffer.from('{"a": "é"}\n\n[1]\r\n"\u2028"');
     const pieces = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));

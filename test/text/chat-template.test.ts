@@ -123,6 +123,7 @@ it.each([
   ['range(3)[1:]', 'a range cannot be printed'],
   ['range(3)|tojson', 'tojson of floats, ranges'],
   ['range(3) + [1]', 'a range cannot be added'],
+  ['range(5, 10**10)|length', 'a range of more than 100000'],
   ["'a' in 5", "cannot search 5 for 'a'"],
   ["1 in 'a1'", "cannot search 'a1' for 1"],
   ["'-Inf'|float", '-Inf is not a number'],

@@ -39,6 +39,7 @@ describe('a configuration', () => {
     ['grpo.beta', { grpo: { beta: -0.1 } }],
     ['lora.rank', { lora: { rank: 4097 } }],
     ['bm25, exact, hnsw', { retriever: 'bm52' }],
+    ['RETRIEVAL_TOKEN', { retriever: 'http://user:secret@127.0.0.1/retrieve' }],
     ['r1, search-r1', { rollout: { prompt: 'none' } }],
     ['parallelsearch', { method: 'mine' }],
     ['checkpointEvery', { checkpointEvery: 0 }],
