@@ -8,6 +8,8 @@ export interface TableCells {
   caption: string;
   columns: string[];
   rows: string[][];
+  /** The cells in full precision, for CSV; empty if missing. Default: `rows`. */
+  exact?: string[][];
 }
 
 /** Adjacent columns of a group, or a single column. */
@@ -103,10 +105,13 @@ export const TABLE_FORMATS = {
 >;
 export type TableFormat = keyof typeof TABLE_FORMATS;
 
-/** CSV (RFC 4180) without caption; numbers are unformatted, empty if missing. */
-export function tableCsv({ columns, rows }: TableCells): string {
-  const plain = (cell: string): string => (cell === '–' ? '' : cell.replace(/−(?=[\d.])/g, '-'));
-  return `${Papa.unparse([columns, ...rows.map((row) => row.map(plain))])}\r\n`;
+/** A shown cell for machines: no dash if missing, hyphens for minus signs. */
+export const machineText = (cell: string): string =>
+  cell === '–' ? '' : cell.replace(/−(?=[\d.])/g, '-');
+
+/** CSV (RFC 4180) without caption; numbers in full precision, empty if missing. */
+export function tableCsv({ columns, rows, exact }: TableCells): string {
+  return `${Papa.unparse([columns, ...(exact ?? rows.map((row) => row.map(machineText)))])}\r\n`;
 }
 
 /** A GitHub table under its caption, with right-aligned numbers. */

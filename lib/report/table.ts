@@ -2,7 +2,7 @@
 import { sort } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
 import { listColumns, toRows, type Row, type Rows } from './frame.js';
-import type { TableCells } from './table-formats.js';
+import { machineText, type TableCells } from './table-formats.js';
 import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
 import { metricDecimals, fieldTitle, isShare, valueTitle, distinctValues } from './titles.js';
 
@@ -12,8 +12,8 @@ export interface Table {
   cells: TableCells;
 }
 
-/** Formats a cell as text. */
-export type CellFormat = (row: Row) => string;
+/** Formats a cell as text; with `isExact`, for CSV, numbers in full precision. */
+export type CellFormat = (row: Row, isExact?: boolean) => string;
 
 export interface TableSpec {
   caption: string;
@@ -31,36 +31,44 @@ export interface TableSpec {
  * The value with its interval. Gains and differences of shares are in points; other
  * values have the decimals of their metric.
  */
-export const interval: CellFormat = (row) => {
+export const interval: CellFormat = (row, isExact) => {
   if (typeof row.value !== 'number') return MISSING;
   const { kind, metric } = row;
   const estimate = row as unknown as Interval;
+  const isPoints = kind === 'gain' || (kind === 'difference' && isShare(String(metric)));
+  if (isExact) {
+    const [value, low, high] = [row.value, row.low, row.high].map((x) =>
+      exactText(x, isPoints ? 100 : 1),
+    );
+    return `${value} [${low}, ${high}]`;
+  }
   if (kind === 'ratio') return intervalText(estimate);
-  if (kind === 'gain' || (kind === 'difference' && isShare(String(metric))))
-    return pointsIntervalText(estimate);
+  if (isPoints) return pointsIntervalText(estimate);
   return intervalText(estimate, metricDecimals(String(metric), row.value));
 };
 
 /** Formats a number with the decimals of its metric: `figure('paper')`. */
 export const figure =
   (field = 'value', decimals?: number): CellFormat =>
-  (row) =>
-    figureText(
-      row[field] as number | null,
-      decimals ?? metricDecimals(String(row.metric), row[field]),
-    );
+  (row, isExact) =>
+    isExact
+      ? exactText(row[field])
+      : figureText(
+          row[field] as number | null,
+          decimals ?? metricDecimals(String(row.metric), row[field]),
+        );
 
 /** Formats a difference in points: `points('paper')`. */
 export const points =
   (field: string): CellFormat =>
-  (row) =>
-    pointsText(row[field] as number | null);
+  (row, isExact) =>
+    isExact ? exactText(row[field], 100) : pointsText(row[field] as number | null);
 
 /** Formats a field as text. */
 export const text =
   (field: string): CellFormat =>
-  (row) =>
-    cellText(row[field]);
+  (row, isExact) =>
+    isExact ? exactText(row[field]) : cellText(row[field]);
 
 const MISSING = '–';
 
@@ -73,6 +81,12 @@ function cellText(value: Row[string] | object | undefined): string {
   if (value === null || value === undefined) return MISSING;
   if (typeof value === 'number') return numberText(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** A value in full precision, times `scale` if it is a number; empty if it is missing. */
+function exactText(value: Row[string] | object | undefined, scale = 1): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return '';
+  return typeof value === 'number' ? String(scale * value) : cellText(value);
 }
 
 const rowKey = (row: Row, fields: readonly string[]): string =>
@@ -126,11 +140,18 @@ export function table(frame: Rows, spec: TableSpec): Table {
         cells: heads.map((head) => {
           const labels = { ...head, ...pick(column, columnFields) };
           const row = byCell.get(rowKey(labels, fields));
-          return row ? format(row) : MISSING;
+          return row
+            ? { shown: format(row), exact: machineText(format(row, true)) }
+            : { shown: MISSING, exact: '' };
         }),
       })),
     )
-    .filter(({ cells }) => cells.some((cell) => cell !== MISSING));
+    .filter(({ cells }) => cells.some(({ shown }) => shown !== MISSING));
+  const bodyRows = (precision: 'shown' | 'exact'): string[][] =>
+    heads.map((head, i) => [
+      ...rowFields.map((field) => titleIn(field, head)),
+      ...columns.map(({ cells }) => cells[i][precision]),
+    ]);
   return {
     kind: 'table',
     cells: {
@@ -139,10 +160,8 @@ export function table(frame: Rows, spec: TableSpec): Table {
         ...rowFields.map((field) => titles[field] ?? fieldTitle(field)),
         ...columns.map(({ title }) => title),
       ],
-      rows: heads.map((head, i) => [
-        ...rowFields.map((field) => titleIn(field, head)),
-        ...columns.map(({ cells }) => cells[i]),
-      ]),
+      rows: bodyRows('shown'),
+      exact: bodyRows('exact'),
     },
   };
 }
@@ -155,9 +174,11 @@ const pick = (row: Row, fields: readonly string[]): Row =>
  * significant digits), dashes for missing values.
  */
 export function dataTable(frame: Rows, caption?: string): Table {
-  const rows = toRows(frame).map((row) => Object.values(row).map(cellText));
-  caption ??= `Data frame (${rows.length} rows)`;
-  return { kind: 'table', cells: { caption, columns: listColumns(frame), rows } };
+  const values = toRows(frame).map((row) => Object.values(row));
+  caption ??= `Data frame (${values.length} rows)`;
+  const rows = values.map((row) => row.map(cellText));
+  const exact = values.map((row) => row.map((value) => exactText(value)));
+  return { kind: 'table', cells: { caption, columns: listColumns(frame), rows, exact } };
 }
 
 /** Turns `initial_models` into the heading `Initial models`. */

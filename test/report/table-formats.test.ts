@@ -88,14 +88,17 @@ describe('chartData', () => {
       ],
       encoding: { x: { field: 'a', title: 'data' } },
     };
-    expect(chartData(spec, 'C')).toEqual({
-      caption: 'C',
-      columns: ['a', 'b', 'c', 'data'],
-      rows: [
-        [String(1 / 3), 'x', '', ''],
-        ['', '', '[1]', ''],
-        ['', '', '', '2'],
-      ],
-    });
+    const rows = [
+      [String(1 / 3), 'x', '', ''],
+      ['', '', '[1]', ''],
+      ['', '', '', '2'],
+    ];
+    const columns = ['a', 'b', 'c', 'data'];
+    expect(chartData(spec, 'C')).toEqual({ caption: 'C', columns, rows, exact: rows });
+  });
+
+  it('keeps dashes and minus signs of texts in CSV', () => {
+    const data = { values: [{ a: '–', b: '3−2' }] };
+    expect(tableCsv(chartData({ data }, ''))).toBe('a,b\r\n–,3−2\r\n');
   });
 });

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { mimeBundle } from '../../lib/report/display.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
 import { markupHtml } from '../../lib/report/markup.js';
-import { tableMarkup } from '../../lib/report/table-formats.js';
-import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';
+import { tableCsv, tableMarkup } from '../../lib/report/table-formats.js';
+import { figure, interval, plainTable, points, table, text } from '../../lib/report/table.js';
 import { intervalText, pointsText } from '../../lib/report/text.js';
 import { where } from './fixtures.js';
 
@@ -172,6 +172,25 @@ it('console.log prints the rows of a data frame and of a series', () => {
 it('shows objects and lists as JSON', () => {
   const { cells } = plainTable([{ metadata: { type: 'nq' }, answers: ['a, b', 'c'] }]);
   expect(cells.rows).toEqual([['{"type":"nq"}', '["a, b","c"]']]);
+});
+
+describe('CSV of tables', () => {
+  it('has data frames in full precision, with their texts as they are', () => {
+    const { cells } = plainTable([{ a: 1 / 3, b: '3−2' }, { a: -1e-7 }, { a: 1e21, b: '–' }]);
+    expect(cells.rows[0]).toEqual(['0.3333', '3−2']);
+    expect(tableCsv(cells)).toBe('a,b\r\n0.3333333333333333,3−2\r\n-1e-7,\r\n1e+21,–\r\n');
+  });
+
+  it('has pivoted numbers in full precision and in the unit shown', () => {
+    const third = { name: 'a', metric: 'em', value: 1 / 3, low: 0.25, high: null, kind: 'gain' };
+    const plain = { ...third, name: 'b', low: null, value: null };
+    const own = ({ value }: { value?: unknown }): string => (value === null ? '–' : '−1.5');
+    const cells = { interval, f: figure('value'), points: points('value'), t: text('value'), own };
+    expect(tableCsv(table([third, plain], { caption: '', rows: ['name'], cells }).cells)).toBe(
+      'name,interval,f,points,t,own\r\n' +
+        `a,"33.33333333333333 [25, ]",${1 / 3},33.33333333333333,${1 / 3},-1.5\r\nb,,,,,\r\n`,
+    );
+  });
 });
 
 it('does not show small numbers as 0', () => {

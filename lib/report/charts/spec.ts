@@ -125,5 +125,6 @@ export function chartData(spec: VegaLiteSpec, caption: string): TableCells {
   const columns = listColumns(rows);
   const text = (value: unknown): string =>
     typeof value === 'string' ? value : JSON.stringify(value);
-  return { caption, columns, rows: rows.map((row) => columns.map((c) => text(row[c] ?? ''))) };
+  const cells = rows.map((row) => columns.map((c) => text(row[c] ?? '')));
+  return { caption, columns, rows: cells, exact: cells };
 }
