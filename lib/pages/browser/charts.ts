@@ -1,7 +1,7 @@
 /** Makes the charts of a page interactive. */
 import embed, { type Result, type VisualizationSpec } from 'vega-embed';
 import { narrowed } from '../../report/charts/narrow.js';
-import { readableSpec } from '../../report/charts/readable.js';
+import { drawingFault, readableSpec } from '../../report/charts/readable.js';
 import type { DrawnSpec } from '../../report/charts/spec.js';
 import { h } from './dom.js';
 
@@ -54,11 +54,11 @@ async function drawChart(
 
 const showFailure =
   ({ dataset }: HTMLElement) =>
-  (error: unknown): void => {
+  (error: Error): void => {
     console.error(error);
     const drawing = document.getElementById(dataset.chart!)?.querySelector('.drawing');
     if (drawing && !drawing.hasChildNodes())
-      drawing.textContent = `This chart cannot be drawn: ${error instanceof Error ? error.message : String(error)}`;
+      drawing.textContent = `This chart cannot be drawn: ${drawingFault(error)}`;
   };
 
 /** Lets the page respond to its reader. */

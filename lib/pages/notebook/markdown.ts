@@ -1,7 +1,7 @@
 /** Renders the Markdown of notebooks. */
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { extname, resolve, sep } from 'node:path';
-import MarkdownIt from 'markdown-it';
+import MarkdownIt, { type Token } from 'markdown-it';
 import { joinLines, MIME, type MimeBundle } from '../../notebook/nbformat.js';
 import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
 import type { Heading } from '../sections.js';
@@ -57,7 +57,13 @@ export interface MarkdownRenderer {
   render: (markdown: string, attachments?: Attachments) => Content;
   /** The headings rendered so far, in order. */
   headings: Heading[];
+  /** The texts of the paragraphs rendered so far, in order. */
+  paragraphs: string[];
 }
+
+/** The text of inline Markdown without markup; formulas are kept verbatim. */
+const plainText = (tokens: readonly Token[]): string =>
+  tokens.map(({ type, content }) => (/break$/.test(type) ? ' ' : content)).join('');
 
 /**
  * Creates a page's Markdown renderer: unique ids; raw HTML, unsafe links become text.
@@ -65,6 +71,7 @@ export interface MarkdownRenderer {
  */
 export function createMarkdown(folder?: string): MarkdownRenderer {
   const headings: Heading[] = [];
+  const paragraphs: string[] = [];
   const markdown = new MarkdownIt({ linkify: true });
   // Formulas are kept verbatim, as in Jupyter.
   markdown.inline.ruler.before('escape', 'math', (state, isSilent) => {
@@ -105,11 +112,11 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
     const { attachments } = env as { attachments?: Attachments };
     return markupHtml(image(tokens[i].content, String(tokens[i].attrGet('src')), attachments));
   };
-  markdown.core.ruler.push('heading-ids', ({ tokens }) => {
+  markdown.core.ruler.push('texts', ({ tokens }) => {
     tokens.forEach((token, i) => {
-      if (token.type !== 'heading_open') return;
-      const inline = tokens[i + 1].children ?? [];
-      const text = inline.map(({ content }) => content).join('');
+      if (!['heading_open', 'paragraph_open'].includes(token.type)) return;
+      const text = plainText(tokens[i + 1].children ?? []);
+      if (token.type === 'paragraph_open') return void paragraphs.push(text);
       const id = uniqueId(text, headings);
       token.attrSet('id', id);
       headings.push({ level: Number(token.tag.slice(1)), text, id });
@@ -117,6 +124,7 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
   });
   return {
     headings,
+    paragraphs,
     render: (text, attachments) => trustedHtml(markdown.render(text, { attachments })),
   };
 }

@@ -15,7 +15,7 @@ import {
 } from '../../notebook/nbformat.js';
 import type { VegaLiteSpec } from '../../report/charts/spec.js';
 import { markup, markupHtml, trustedHtml, type Content } from '../../report/markup.js';
-import { attachedPicture } from './markdown.js';
+import { attachedPicture, createMarkdown } from './markdown.js';
 import { errorText, outputContent, terminalText } from './page.js';
 
 type ObservableType = 'text/markdown' | 'text/html' | 'module';
@@ -36,8 +36,10 @@ export function observableHtml(notebook: Notebook): string {
   const language = typeof named === 'string' ? named : 'typescript';
   const shown = notebook.cells.flatMap((cell) => toCells(cell, charts, language));
   const cells = charts.count > 0 ? [...shown, { type: 'module', source: EMBED } as const] : shown;
-  const [, title = 'Notebook'] =
-    /^# +(.+)$/m.exec(notebook.cells.map(({ source }) => joinLines(source)).join('\n')) ?? [];
+  const { render, headings } = createMarkdown();
+  for (const { cell_type, source } of notebook.cells)
+    if (cell_type === 'markdown') render(joinLines(source));
+  const title = headings.find(({ level }) => level === 1)?.text ?? 'Notebook';
   const scripts = cells.map(({ type, source }, i) => {
     const indented = source.replace(/^(?=.)/gm, '    ').replace(/<(?=\\*\/script[\s>])/gi, '<\\');
     return ['\n  ', markup('script', { id: i + 1, type }, trustedHtml(`\n${indented}\n  `))];

@@ -52,6 +52,8 @@ interface PreparedChart {
 
 /** Tag of a section's first cell that makes the page fold the section. */
 const FOLDED = 'folded';
+/** Characters of a page's description. */
+const MAX_DESCRIPTION = 200;
 /** Longer tables are folded. */
 const MAX_OPEN_ROWS = 6;
 
@@ -80,7 +82,7 @@ export async function reportHtml(notebook: Notebook, folder?: string): Promise<R
   const header = isPlainHtml(openingHtml) ? openingHtml : markupHtml(cellOutput(openingHtml));
   const sections = markupHtml(sectionsMarkup(shown, rendering));
   const content = sections.replace('</h1>', () => `</h1>${header}`);
-  const { headings } = rendering.markdown;
+  const { headings, paragraphs } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
   const provenance = about
     ? [provenanceSection(about.provenance, { intro: setupText(about) })]
@@ -98,7 +100,7 @@ export async function reportHtml(notebook: Notebook, folder?: string): Promise<R
   const scripts = [await browserScript('report')];
   const laterScript = rendering.numCharts > 0 ? await browserScript('report-charts') : '';
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
-  const description = firstSentence(notebook);
+  const description = [...(paragraphs[0] ?? '')].slice(0, MAX_DESCRIPTION).join('');
   const html = pageHtml({ title, description, body, styles, scripts, laterScript });
   return { title, description, html };
 }
@@ -135,9 +137,9 @@ async function prepareChart(given: unknown): Promise<PreparedChart> {
 
 /** Whether a chart responds to events, which could start any work at any time. */
 function isInteractive(spec: VegaLiteSpec): boolean {
-  const changing = (valuesUnder('params', spec).flat() as object[]).filter(
-    (param) => 'bind' in param || 'select' in param,
-  );
+  const changing = valuesUnder('params', spec)
+    .flat()
+    .filter((param) => ['bind', 'select'].some((key) => valuesUnder(key, [param]).length > 0));
   return [changing, valuesUnder('selection', spec), valuesUnder('signals', spec)].some(
     ({ length }) => length > 0,
   );
@@ -347,6 +349,7 @@ const cellsSchema: z.ZodType<TableCells> = z.object({
   caption: z.string(),
   columns: z.array(z.string()),
   rows: z.array(z.array(z.string())),
+  exact: z.array(z.array(z.string())).optional(),
 });
 
 /** Renders an output; `alt` is its text. */
@@ -377,14 +380,6 @@ const findOpening = (notebook: Notebook): { data: MimeBundle } | undefined =>
     .flatMap(({ outputs }) => outputs.filter(isOpening))
     .filter((output) => 'data' in output)
     .at(-1);
-
-function firstSentence(notebook: Notebook): string {
-  const markdown = notebook.cells.find((cell) => cell.cell_type === 'markdown');
-  const paragraph = joinLines(markdown?.source ?? '')
-    .split('\n')
-    .find((line) => line.trim() !== '' && !line.startsWith('#'));
-  return (paragraph ?? '').replace(/[*_`[\]]/g, '').slice(0, 200);
-}
 
 export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
 

@@ -12,7 +12,8 @@ import {
   distinctValues,
 } from '../titles.js';
 import { highlightLines } from './lines.js';
-import { fieldName, seriesChannels } from './series.js';
+import { columnName, fieldName } from './readable.js';
+import { seriesChannels } from './series.js';
 import { type VegaLiteSpec, type Chart, createChart } from './spec.js';
 
 /** Subtitle of charts with results of the small world. */
@@ -63,7 +64,7 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   const at = { x, xOffset, color };
   const number = { type: 'quantitative', format: '.3f' };
   const tooltip = [
-    { field: fieldName(spec.color) },
+    { field: fieldName(spec.color), title: columnName(spec.color) },
     ...['value', 'low', 'high'].map((field) => ({ field, ...number })),
     ...(has('n') ? [{ field: 'n' }] : []),
   ];
@@ -221,7 +222,7 @@ function requireColumns(rows: readonly Row[], { title, ...spec }: ChartSpec): vo
     ([, field]) => field !== undefined,
   );
   for (const [name, field = ''] of [...Object.entries({ x, color }), ...optional])
-    if (!rows.some((one) => field in one))
+    if (!field || !rows.some((one) => Object.hasOwn(one, field)))
       throw new Error(
         `Expected ${name} of the chart "${title}" to be one of ${listColumns(rows).join(', ')}, but got ${field || 'none'}.`,
       );
@@ -248,7 +249,13 @@ function categories(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpe
   const sort = distinctValues(x, rows).map((value) => valueLabel(x, value));
   const isLong = Math.max(...sort.map((value) => String(value).length)) > 16;
   const axis = { labelAngle: isLong ? -25 : 0, labelLimit: LABEL_WIDTH };
-  return { field: fieldName(x), type: 'nominal', sort, title: xTitle ?? fieldTitle(x), axis };
+  return {
+    field: fieldName(x),
+    type: 'nominal',
+    sort,
+    title: xTitle ?? fieldTitle(columnName(x)),
+    axis,
+  };
 }
 
 /** The label of a value without what the axis title says: `compares 2` becomes 2. */
@@ -267,8 +274,12 @@ function panelChart(
   const { x, color, row, column, panel, width = view.width, height = view.height } = spec;
   const titled = [row, column, panel].filter((field) => field !== undefined);
   const values = rows.map((one) => ({
-    ...Object.fromEntries([x, color].map((field) => [field, valueLabel(field, one[field])])),
-    ...Object.fromEntries(titled.map((field) => [field, valueTitle(field, one[field])])),
+    ...Object.fromEntries(
+      [x, color].map((field) => [columnName(field), valueLabel(field, one[field])]),
+    ),
+    ...Object.fromEntries(
+      titled.map((field) => [columnName(field), valueTitle(field, one[field])]),
+    ),
     ...Object.fromEntries(QUANTITIES.flatMap((name) => (name in one ? [[name, one[name]]] : []))),
   }));
   const inner = { width, height, layer: view.layer.map((one) => withLines(one, height)) };

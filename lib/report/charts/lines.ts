@@ -1,5 +1,6 @@
 /** Changes the lines of a chart: which ones stand out, smoothing, steps or time. */
 
+import { columnOf } from './readable.js';
 import type { Channel, DrawnSpec, View } from './spec.js';
 
 /** The palest grey with a contrast of 3 on white. */
@@ -22,14 +23,14 @@ function withEncoding<T extends DrawnSpec>(
   };
 }
 
-/** The field shown by colour. */
-function seriesField(chart: DrawnSpec): string {
+/** The column shown by colour. */
+function seriesColumn(chart: DrawnSpec): string {
   let field = '';
   withEncoding(chart, (encoding) => {
     field ||= encoding.color?.field ?? '';
     return encoding;
   });
-  return field;
+  return columnOf(field);
 }
 
 /**
@@ -87,12 +88,12 @@ function highlightLayers(layers: readonly View[], names: readonly string[]): Vie
  * @param weight of the past, from 0 to below 1
  */
 export function smoothLines<T extends DrawnSpec>(chart: T, weight: number): T {
-  const field = seriesField(chart);
+  const column = seriesColumn(chart);
   const past = new Map<unknown, { sum: number; count: number }>();
   const values = (chart.data?.values ?? []).map((row) => {
-    const { sum, count } = past.get(row[field]) ?? { sum: 0, count: 0 };
+    const { sum, count } = past.get(row[column]) ?? { sum: 0, count: 0 };
     const next = { sum: weight * sum + (1 - weight) * Number(row.value), count: count + 1 };
-    past.set(row[field], next);
+    past.set(row[column], next);
     return { ...row, value: next.sum / (1 - weight ** next.count) };
   });
   return { ...chart, data: { ...chart.data, values } };

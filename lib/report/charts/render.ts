@@ -10,7 +10,7 @@ import type { View } from 'vega';
 import type { TopLevelSpec } from 'vega-lite';
 import { findProgram } from '../../io/paths.js';
 import { limitTime } from '../../io/time-limit.js';
-import { readableSpec } from './readable.js';
+import { drawingFault, readableSpec } from './readable.js';
 import type { Chart } from './spec.js';
 
 /** Width of characters in em, by class. */
@@ -63,7 +63,7 @@ interface Layout {
  * Loads Vega, to lay out charts. Imported on demand, because its top-level await would
  * keep notebooks from importing this library (tslab uses `require`). Expressions are
  * interpreted, never compiled.
- * @throws (from the returned function) ChartError
+ * @throws (from the returned function) ChartError; Error for an invalid specification
  */
 export async function loadVega(): Promise<(chart: Pick<Chart, 'title' | 'spec'>) => Layout> {
   const [vega, { compile }, { expressionInterpreter }] = await Promise.all([
@@ -78,7 +78,7 @@ export async function loadVega(): Promise<(chart: Pick<Chart, 'title' | 'spec'>)
   return ({ title, spec }) => {
     const warnings: string[] = [];
     const logger = vega.logger(vega.Warn, undefined, (_method, _level, args) =>
-      warnings.push(args.join(' ')),
+      warnings.push(args.map((arg) => (arg instanceof Error ? drawingFault(arg) : arg)).join(' ')),
     );
     let refused: ChartError | undefined;
     const refuse = (uri: string): never => {
@@ -94,11 +94,19 @@ export async function loadVega(): Promise<(chart: Pick<Chart, 'title' | 'spec'>)
       new ChartError(
         `Expected the chart "${title}" to be drawn within ${Math.round(timeout / 1000)} s, but it was not. Aggregate its data first.`,
       );
-    const view = limitTime(Math.ceil(timeout), fail, () => {
+    const draw = (): View => {
       // A copy, because Vega marks rows.
       const { spec: vegaSpec } = compile(readableSpec(spec) as unknown as TopLevelSpec, { logger });
       return new vega.View(vega.parse(vegaSpec, undefined, { ast: true }), options).run();
-    });
+    };
+    let view: View;
+    try {
+      view = limitTime(Math.ceil(timeout), fail, draw);
+    } catch (cause) {
+      if (cause instanceof ChartError) throw cause;
+      const fault = drawingFault(cause as Error);
+      throw new Error(`The chart "${title}" cannot be drawn: ${fault}`, { cause });
+    }
     // Vega itself only warns.
     if (!refused) return { view, warnings };
     view.finalize();

@@ -1,5 +1,6 @@
 /** Colours, shapes and dashes of the series of a chart. */
 import { entryOf, fieldTitle, valueTitle } from '../titles.js';
+import { columnName, fieldName } from './readable.js';
 
 interface Style {
   color: string;
@@ -66,9 +67,6 @@ const DASHES = [
   [1, 3],
 ];
 
-/** Escapes a field for Vega-Lite, which reads dots and brackets as object paths. */
-export const fieldName = (field: string): string => field.replace(/[\\.[\]'"]/g, '\\$&');
-
 /** Colour, shape, dashes and offset of the values of a field, in one legend. */
 export function seriesChannels(field: string, values: readonly string[]) {
   const fixed = values.map((value) => entryOf(entryOf(FIELD_STYLES, field), value));
@@ -76,7 +74,7 @@ export function seriesChannels(field: string, values: readonly string[]) {
   const styles = fixed.map((style, i) => style ?? free[i % free.length]);
   const domain = values.map((value) => valueTitle(field, value));
   const name = fieldName(field);
-  const channel = { field: name, type: 'nominal', title: fieldTitle(field) };
+  const channel = { field: name, type: 'nominal', title: fieldTitle(columnName(field)) };
   return {
     color: { ...channel, scale: { domain, range: styles.map(({ color }) => color) } },
     shape: { ...channel, scale: { domain, range: styles.map(({ shape }) => shape) } },
@@ -87,6 +85,6 @@ export function seriesChannels(field: string, values: readonly string[]) {
         range: domain.map((_, i) => (i < domain.length - 1 ? DASHES[i % DASHES.length] : [1, 0])),
       },
     },
-    xOffset: { field: name, sort: domain },
+    xOffset: { field: name, title: channel.title, sort: domain },
   };
 }

@@ -4,7 +4,7 @@ import { toRows, type Row, type Rows } from '../frame.js';
 import { figureText } from '../text.js';
 import { fieldTitle, valueTitle } from '../titles.js';
 import { type ChartSpec, facet, POINT } from './chart.js';
-import { fieldName } from './series.js';
+import { columnName, fieldName } from './readable.js';
 import { type Chart, createChart } from './spec.js';
 
 interface StackedSpec extends Pick<ChartSpec, 'title' | 'subtitle' | 'yTitle'> {
@@ -26,16 +26,18 @@ const PART_COLORS = ['#5b8fc7', '#d95f02', '#1b7a5a', '#9a7bb5', '#8a8a8a'];
 export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
   const { y: bar, panel, mark } = spec;
   const values = toRows(frame).map((row, order): Row => {
-    const titles = { [bar]: valueTitle(bar, row[bar]), [panel]: valueTitle(panel, row[panel]) };
-    return { ...row, order, ...titles };
+    const columns = Object.entries(row).map(([field, value]) => [columnName(field), value]);
+    const titles = [bar, panel].map((field) => [columnName(field), valueTitle(field, row[field])]);
+    return Object.fromEntries([...columns, ['order', order], ...titles]) as Row;
   });
   const parts = [...new Set(values.map(({ part }) => part))];
   const partText = ({ part, value }: Row): string => `${part} ${figureText(value as number)}`;
-  const spoken = flatGroup(values, (row) => `${row[panel]}, ${row[bar]}`).map(
-    ([name, rows]) => `${name}: ${rows.map(partText).join(', ')}`,
-  );
+  const spoken = flatGroup(
+    values,
+    (row) => `${row[columnName(panel)]}, ${row[columnName(bar)]}`,
+  ).map(([name, rows]) => `${name}: ${rows.map(partText).join(', ')}`);
   const x = { type: 'quantitative', title: spec.xTitle };
-  const title = spec.yTitle ?? fieldTitle(bar);
+  const title = spec.yTitle ?? fieldTitle(columnName(bar));
   const axis = { labelLimit: 240 };
   const y = { field: fieldName(bar), type: 'nominal', sort: null, title, axis };
   const scale = { domain: parts, range: PART_COLORS.slice(0, parts.length) };

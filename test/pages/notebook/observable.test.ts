@@ -35,6 +35,11 @@ describe('observableHtml', () => {
     expect(types.join()).toBe('markdown,module,module,html,html,html,html,module');
   });
 
+  it('has the title without markup, not a comment of the code', () => {
+    const titled = notebookOf(code('# set-up'), markdown('# *Loss* $a_b$'));
+    expect(observableHtml(titled)).toContain('<title>Loss $a_b$</title>');
+  });
+
   it('has chart cells that draw named data', () => {
     const data = JSON.parse(/^const data1 = (.*);$/.exec(cells[1].source)![1]) as unknown[];
     expect(data).toMatchObject([{ value: 0 }, { value: 1 }]);

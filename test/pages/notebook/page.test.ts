@@ -1,11 +1,13 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Cell, CodeCell } from '../../../lib/notebook/nbformat.js';
 import { MIME } from '../../../lib/notebook/nbformat.js';
 import { createMarkdown } from '../../../lib/pages/notebook/markdown.js';
-import { reportHtml } from '../../../lib/pages/notebook/page.js';
+import { notebookFigures, reportHtml } from '../../../lib/pages/notebook/page.js';
+import { mimeBundle } from '../../../lib/report/display.js';
 import { markupHtml } from '../../../lib/report/markup.js';
+import { writeArtefact } from '../../../lib/report/publication.js';
 import { temporaryFolder } from '../../folder.js';
 import { cases } from '../../full.js';
 import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
@@ -86,6 +88,27 @@ describe('reportHtml', () => {
     expect(html).toContain('<caption>A &lt;table&gt;</caption>');
     expect(description).toBe('About this.');
     expect(html.includes('vegaEmbed')).toBe(false);
+  });
+
+  it('keeps formulas in title and description', async () => {
+    const formulas = '$a_b c$, $\\xi \\\\ y_i$ and $\\{x\\}^*[1]$';
+    const text = `Loss ${formulas}\nof *all*\n===\n\nSee [this](x.md): ${formulas}\nor \`a_b\`.`;
+    const { title, description } = await reportHtml(notebookOf(markdown(text)));
+    expect(title).toBe(`Loss ${formulas} of all`);
+    expect(description).toBe(`See this: ${formulas} or a_b.`);
+  });
+
+  it('offers tables in full precision', async () => {
+    const cell = code('1') as CodeCell;
+    const data = await mimeBundle([{ a: 1 / 3 }]);
+    cell.outputs.push({ output_type: 'display_data', data, metadata: {} });
+    const notebook = notebookOf(cell);
+    const { html } = await reportHtml(notebook);
+    const csv = `a\r\n${1 / 3}\r\n`;
+    expect(html).toContain(`base64,${Buffer.from(csv).toString('base64')}`);
+    const [figure] = notebookFigures(notebook);
+    const [file] = await writeArtefact(figure, temporaryFolder(), ['csv']);
+    expect(readFileSync(file, 'utf8')).toBe(csv);
   });
 
   it('starts with finding and chart, and ends with the data and the code that loads it', async () => {
@@ -375,16 +398,23 @@ describe('outputs and cells of all kinds', () => {
     expect(html).toContain(`<img alt="" src="data:image/svg+xml;base64,${btoa(svg)}">`);
   });
 
-  it.each([null, [], 'x', 7, { data: 1 }, { data: { values: 5 } }, { layer: [null] }, {}])(
-    'continues after a chart with an invalid specification: %j',
-    async (spec) => {
-      const cell = code('1') as CodeCell;
-      for (const mime of [MIME.vegaLite, MIME.table])
-        cell.outputs.push({ output_type: 'display_data', data: { [mime]: spec }, metadata: {} });
-      const { html } = await reportHtml(notebookOf(markdown('# T'), cell, markdown('The end.')));
-      expect(html).toContain('The end.');
-      expect(html).toMatch(/is not shown|data-chart/);
-      expect(html).not.toMatch(/<pre>[^<]*(Cannot read|is not a f|is not iterable)/);
-    },
-  );
+  it.each([
+    null,
+    [],
+    'x',
+    7,
+    { data: 1 },
+    { data: { values: 5 } },
+    { layer: [null] },
+    { params: 3 },
+    {},
+  ])('continues after a chart with an invalid specification: %j', async (spec) => {
+    const cell = code('1') as CodeCell;
+    for (const mime of [MIME.vegaLite, MIME.table])
+      cell.outputs.push({ output_type: 'display_data', data: { [mime]: spec }, metadata: {} });
+    const { html } = await reportHtml(notebookOf(markdown('# T'), cell, markdown('The end.')));
+    expect(html).toContain('The end.');
+    expect(html).toMatch(/is not shown|data-chart/);
+    expect(html).not.toMatch(/<pre>[^<]*(Cannot read|is not a f|is not iterable)/);
+  });
 });

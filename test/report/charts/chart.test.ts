@@ -82,6 +82,44 @@ describe('charts', () => {
       }
   });
 
+  // Derived from a plain name: the marks must stand at the same places.
+  it.each([
+    'a\\b',
+    '\\',
+    'a\\.b',
+    'a.b',
+    'a[0]',
+    "a'b",
+    'a"b',
+    'a\nb',
+    'if',
+    'constructor',
+    '__proto__',
+  ])('draw the right values of the field %j', async (field) => {
+    const drawn = async (name: string, option: string, draw: typeof lineChart) => {
+      const rows = [0.1, 0.2, 0.4].map((value, i) => {
+        const interval = { value, low: value - 0.1, high: value + 0.1 };
+        return {
+          metric: 'em',
+          other: `o${i}`,
+          ...interval,
+          ...Object.fromEntries([[name, `v${i}`]]),
+        };
+      });
+      const axes = { title: 'T', x: 'other', xTitle: 'X', color: 'other', [option]: name };
+      const svg = await renderSvg(draw(rows, axes));
+      expect(svg).not.toContain('undefined');
+      const marks = svg.matchAll(
+        /aria-roledescription="[\w ]+ mark" transform="[^"]+"[^>]* d="[^"]+"/g,
+      );
+      const texts = svg.matchAll(/>([ov]\d)<\/text>/g);
+      return [...marks].map(([mark]) => mark).concat([...texts].map(([, text]) => text));
+    };
+    for (const option of ['x', 'color', 'panel', 'row'])
+      for (const draw of [intervalChart, lineChart])
+        expect(await drawn(field, option, draw)).toEqual(await drawn('plain', option, draw));
+  });
+
   it('have titles of methods, values as text, and hollow points for the paper', () => {
     const { spec: drawn, alt } = charts.intervals;
     const text = JSON.stringify(drawn);
@@ -116,6 +154,8 @@ describe('charts', () => {
       expect(() => draw(rows, wrong)).toThrow(
         `Expected ${option} of the chart "${spec.title}" to be one of method, metric, value, benchmark, but got methd.`,
       );
+    for (const absent of ['', 'constructor'])
+      expect(() => lineChart(rows, { ...wrong, [option]: absent })).toThrow(/to be one of/);
   });
 });
 
@@ -126,6 +166,18 @@ it.each([
     { data: { values: [] }, mark: 'bar', encoding: { no: { field: 'a' } } },
     /valid encoding channel/,
   ],
+  ...[
+    { layer: 'no' },
+    { hconcat: 3 },
+    { vconcat: [null] },
+    { mark: 'nope', encoding: {} },
+    { mark: 'point', transform: 'x' },
+    { mark: 'point', params: 3 },
+  ].map((spec): [string, VegaLiteSpec, RegExp] => [
+    JSON.stringify(spec),
+    spec,
+    /^The chart "T" cannot be drawn: its Vega-Lite specification is invalid/,
+  ]),
 ])('renderSvg rejects %s', async (_, spec, message) => {
   await expect(renderSvg(made(spec))).rejects.toThrow(message);
 });
@@ -139,6 +191,9 @@ it('stackedChart describes the parts of each bar, and can be drawn', async () =>
   const svg = await renderSvg(chart);
   expect(svg).toContain('<svg');
   expect(svg.match(/diamond|in turns/g)!.length).toBeGreaterThan(1);
+  const named = parts.map((row) => ({ ...row, 'a\\b': row.sub_queries }));
+  const renamed = await renderSvg(stackedChart(named, { title: 'T', ...axes, panel: 'a\\b' }));
+  expect(renamed).toMatch(/>4<\/text>/);
 });
 
 /** Relative luminance by WCAG 2 of `#rrggbb`. */

@@ -42,6 +42,11 @@ describe('smoothLines', () => {
     // (1), (0.5 * 1 + 2) / 1.5, (0.25 * 1 + 0.5 * 2 + 3) / 1.75
     const expected = [1, 2.5 / 1.5, 4.25 / 1.75];
     smooth.forEach((value, i) => expect(value).toBeCloseTo(expected[i], 12));
+    // The same for a field that Vega-Lite reads escaped.
+    const dotted = rows.map(({ curve, ...row }) => ({ ...row, 'a.b': curve }));
+    const { spec } = lineChart(dotted, { ...SPEC, color: 'a.b' });
+    const numbers = drawn(smoothLines(spec, 0.5)).data.values.map(({ value }) => value);
+    expect(numbers).toEqual(values.map(({ value }) => value));
   });
 });
 

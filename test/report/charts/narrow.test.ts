@@ -32,9 +32,9 @@ it('divides the width between the columns of a grid, and keeps short labels', ()
 
 it('stacks a grid whose panels would be too narrow', () => {
   const column = { field: 'b', sort: ['BM25', 'exact', 'HNSW'] };
-  const facet = { row: { field: 'a', sort: ['NQ'] }, column };
+  const facet = { row: { field: 'a\\.c', sort: ['NQ'] }, column };
   expect(narrowed({ facet, spec: view }, 300)).toMatchObject({
-    transform: [{ calculate: `datum["a"] + ', ' + datum["b"]`, as: 'panel' }],
+    transform: [{ calculate: `datum["a.c"] + ', ' + datum["b"]`, as: 'panel' }],
     facet: { field: 'panel', sort: ['NQ, BM25', 'NQ, exact', 'NQ, HNSW'] },
     columns: 1,
     spec: { width: 208 },
@@ -56,12 +56,12 @@ it('fits a chart without panels', () => {
 
 it('wraps long names on the vertical axis, with enough room', () => {
   const long = 'RL without hybrids, as in the main comparison: hybrid questions';
-  const y = { field: 'b', type: 'nominal', axis: { labelLimit: 300 } };
+  const y = { field: 'b\\.c', type: 'nominal', axis: { labelLimit: 300 } };
   const bars = {
     height: { step: 20 },
     layer: [{ mark: { type: 'point' }, encoding: { y } }, { mark: { type: 'rule' } }],
   };
-  const chart = (name: string) => ({ data: { values: [{ b: name }] }, ...bars });
+  const chart = (name: string) => ({ data: { values: [{ 'b.c': name }] }, ...bars });
   const { layer, height } = narrowed(chart(long), 300);
   const { axis } = layer![0].encoding!.y as { axis: { labelLimit: number; labelExpr: string } };
   const lines = ['RL without', 'hybrids, as in the', 'main comparison', 'hybrid questions'];
