@@ -145,48 +145,60 @@ async function runConvert(sources: readonly string[], settings: ConvertSettings)
     throw new Error(`Expected questions with answers in ${formatList(sources)}, but found none.`);
   const { to } = settings;
   const format = DATA_FORMATS.find(({ name }) => name === to);
-  const all = withUniqueIds(read);
-  const graphs = all.map((question) => (format ? graphAfter(format, question, passages) : 'kept'));
-  const questions = all.filter((_, i) => graphs[i] !== 'changed');
-  const [changed, lost] = (['changed', 'lost'] as const).map((after) =>
-    all.filter((_, i) => graphs[i] === after),
+  const graphs = new Map(
+    withUniqueIds(read).map((question) => [
+      question,
+      format ? graphAfter(format, question, passages) : 'kept',
+    ]),
   );
+  const withGraph = (...states: string[]): Question[] =>
+    [...graphs].flatMap(([question, state]) => (states.includes(state) ? question : []));
+  const questions = withGraph('kept', 'lost');
   if (questions.length === 0)
     throw new Error(
-      `Expected questions with dependencies that ${to} can state, but of ${all.length} there are none. Use --to flashrag.`,
+      `Expected questions with dependencies that ${to} can state, but of ${read.length} there are none. Use --to flashrag.`,
     );
   const inputs = sources.flatMap(inputFiles);
   const files = await writeAll(questions, passages, { ...settings, inputs });
   const types = group(questions, (question) => questionType(question) ?? 'of unknown type');
+  const [lost, changed] = [withGraph('lost'), withGraph('changed')];
   const numGraphs = questions.filter(({ metadata }) => metadata.graph?.length).length - lost.length;
   const numPassages = passages.contents.size;
   log(
     `${questions.length} questions (${formatList(Array.from(types, ([type, { length }]) => `${length} ${type}`))}; ` +
       `${numGraphs} with a dependency graph)${to === 'flashrag' ? ` and ${numPassages} passages` : ''}: ${formatList(files)}`,
   );
-  if (numPassages > 0 && to !== 'flashrag')
-    log(
-      `Left out ${to === 'verl' ? 'the passages: verl’s rows have none' : 'passages that support no question'}.`,
-    );
-  if (numSkipped > 0)
-    log(`Skipped ${numSkipped} rows without an answer, or without one in their paragraphs.`);
-  if (changed.length > 0)
-    log(
-      `Left out ${changed.length} questions with dependencies that ${to} cannot state, such as ${changed[0].id}.`,
-    );
-  if (lost.length > 0)
-    log(`Wrote ${lost.length} questions without their dependency graph: ${to} cannot state it.`);
   const numWithout = questions.filter(
     (question) => format && annotatedIds(question).some((id) => !passages.contents.has(id)),
   ).length;
   const numIncomplete = passages.numIncomplete + numWithout;
-  if (numIncomplete > 0)
-    log(
+  const numCut = format?.hasOneAnswer
+    ? questions.filter(({ goldenAnswers }) => goldenAnswers.length > 1).length
+    : 0;
+  const losses: [count: number, text: string][] = [
+    [
+      to === 'flashrag' ? 0 : numPassages,
+      `Left out ${to === 'verl' ? 'the passages: verl’s rows have none' : 'passages that support no question'}.`,
+    ],
+    [
+      numSkipped,
+      `Skipped ${numSkipped} rows without an answer, or without one in their paragraphs.`,
+    ],
+    [
+      changed.length,
+      `Left out ${changed.length} questions with dependencies that ${to} cannot state, such as ${changed[0]?.id}.`,
+    ],
+    [
+      lost.length,
+      `Wrote ${lost.length} questions without their dependency graph: ${to} cannot state it.`,
+    ],
+    [
+      numIncomplete,
       `${numIncomplete} questions lack paragraphs that support them, as in HotpotQA’s fullwiki files: their evidence is incomplete.`,
-    );
-  const numCut = questions.filter(({ goldenAnswers }) => goldenAnswers.length > 1).length;
-  if (format?.hasOneAnswer && numCut > 0)
-    log(`Kept only the first right answer of ${numCut} questions: ${format.name} has one.`);
+    ],
+    [numCut, `Kept only the first right answer of ${numCut} questions: ${to} has one.`],
+  ];
+  for (const [count, text] of losses) if (count > 0) log(text);
 }
 
 export const convertCommand = (): Command =>
