@@ -12,7 +12,7 @@ import {
   distinctValues,
 } from '../titles.js';
 import { highlightLines } from './lines.js';
-import { columnName, fieldName } from './readable.js';
+import { columnName, escapedTitle, fieldName } from './readable.js';
 import { seriesChannels } from './series.js';
 import { type VegaLiteSpec, type Chart, createChart } from './spec.js';
 
@@ -64,7 +64,7 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   const at = { x, xOffset, color };
   const number = { type: 'quantitative', format: '.3f' };
   const tooltip = [
-    { field: fieldName(spec.color), title: columnName(spec.color) },
+    { field: fieldName(spec.color), ...escapedTitle(spec.color) },
     ...['value', 'low', 'high'].map((field) => ({ field, ...number })),
     ...(has('n') ? [{ field: 'n' }] : []),
   ];

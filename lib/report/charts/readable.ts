@@ -18,6 +18,10 @@ export const columnName = (field: string): string =>
 /** Escapes a field for Vega-Lite, which reads dots and brackets as object paths. */
 export const fieldName = (field: string): string => columnName(field).replace(/[.[\]'"]/g, '\\$&');
 
+/** The title of a field that Vega-Lite would otherwise show escaped. */
+export const escapedTitle = (field: string): { title?: string } =>
+  fieldName(field) === field ? {} : { title: columnName(field) };
+
 /** The column that an escaped field of a channel refers to. */
 export const columnOf = (field: string): string => field.replace(/\\(.)/g, '$1');
 

@@ -1,6 +1,6 @@
 /** Colours, shapes and dashes of the series of a chart. */
 import { entryOf, fieldTitle, valueTitle } from '../titles.js';
-import { columnName, fieldName } from './readable.js';
+import { columnName, escapedTitle, fieldName } from './readable.js';
 
 interface Style {
   color: string;
@@ -85,6 +85,6 @@ export function seriesChannels(field: string, values: readonly string[]) {
         range: domain.map((_, i) => (i < domain.length - 1 ? DASHES[i % DASHES.length] : [1, 0])),
       },
     },
-    xOffset: { field: name, title: channel.title, sort: domain },
+    xOffset: { field: name, ...escapedTitle(field), sort: domain },
   };
 }
