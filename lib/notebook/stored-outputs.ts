@@ -27,11 +27,17 @@ interface OutputsState {
   result?: string;
 }
 
+/** Without what only goes into CSV files: the exact cells of tables. */
+const shownPart = (result: object): object =>
+  JSON.parse(
+    JSON.stringify(result, (key, value) => (key === 'exact' ? undefined : value)),
+  ) as object;
+
 const describeState = (notebook: Notebook, result?: object): OutputsState => ({
   cells: configHash({
     code: codeCells(notebook).map(({ source, metadata }) => [joinLines(source), metadata.tags]),
   }),
-  ...(result && { result: configHash(result) }),
+  ...(result && { result: configHash(shownPart(result)) }),
 });
 
 const metadata = ({ metadata: { parallelsearch = {} } }: Notebook) =>

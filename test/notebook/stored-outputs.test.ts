@@ -68,6 +68,8 @@ describe('storeOutputs', () => {
   it('leaves current outputs unchanged, and replaces others', async () => {
     await storeOutputs(file, await execute({ 'text/plain': 'first' }), RESULT);
     expect(await storeOutputs(file, await execute({ 'text/plain': 'timing' }), RESULT)).toBe(false);
+    const withExact = { ...RESULT, exact: [['1']] };
+    expect(await storeOutputs(file, await execute({ 'text/plain': 'x' }), withExact)).toBe(false);
     expect(storedData()).toEqual([{ 'text/plain': 'first' }]);
     const renewed = await execute();
     const other = { output_type: 'stream', name: 'stdout', text: 'other figures' } as const;
