@@ -30,7 +30,7 @@ interface OutputsState {
 /** Without what only goes into CSV files: the exact cells of tables. */
 const shownPart = (result: object): object =>
   JSON.parse(
-    JSON.stringify(result, (key, value) => (key === 'exact' ? undefined : value)),
+    JSON.stringify(result, (key, value: unknown) => (key === 'exact' ? undefined : value)),
   ) as object;
 
 const describeState = (notebook: Notebook, result?: object): OutputsState => ({
