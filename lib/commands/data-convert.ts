@@ -35,7 +35,10 @@ async function* readSource(
 ): AsyncGenerator<Question | null> {
   if (!existsSync(source))
     throw new Error(`Expected ${source}, but there is none. Check the path.`);
-  if (statSync(source).isDirectory()) yield* readFolder(source, passages);
+  const kind = statSync(source);
+  if (kind.isDirectory()) yield* readFolder(source, passages);
+  else if (!kind.isFile())
+    throw new Error(`Expected ${source} to be a file, but it is a pipe. Save its text to a file.`);
   else if (source.endsWith('.parquet')) {
     const rows = await readParquet(source);
     if (isBenchmark(rows)) yield* readBenchmark(source, passages, rows);

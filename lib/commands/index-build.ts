@@ -7,7 +7,7 @@ import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/analyzers.js';
 import { defaultBm25Folder, openBm25Files } from '../retrieval/bm25-files.js';
 import { buildMilvusCollection } from '../retrieval/milvus.js';
 import { bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
-import { choice, exitWith, interruptible, log, parseCount } from './common/cli-utils.js';
+import { choice, exitWith, interruptible, log, parseCount, shellWord } from './common/cli-utils.js';
 import { warnOfEncoder } from './common/setup.js';
 
 interface IndexSettings {
@@ -30,7 +30,7 @@ function buildBm25({ data, analyzer, index }: IndexSettings): Promise<number> {
   return interruptible(
     async (signal) => {
       const { numPassages } = await openBm25Files(corpus, { folder, signal });
-      const option = index === undefined ? '' : ` Use it with --index ${index}`;
+      const option = index === undefined ? '' : ` Use it with --index ${shellWord(index)}`;
       log(`${numPassages} passages are indexed in ${shortPath(folder)}.${option}`);
     },
     { stopped: 'Stopped. Nothing was kept.' },

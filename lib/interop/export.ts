@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { selectSplit, questionType, type Question, type QuestionType } from '../data/question.js';
+import { hasNoCredentials, splitCredentials } from '../io/credentials.js';
 import { decodeText, jsonLine, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import type { RewardConstants } from '../rewards/parallelsearch.js';
@@ -157,11 +158,19 @@ function splitQuestions({
   return { train, val };
 }
 
-/** Writes the Parquet files, the Python package and its tests; counts questions. */
+/**
+ * Writes the Parquet files, the Python package and its tests; counts questions.
+ * @throws Error for a retriever's address with a password
+ */
 export async function writeExport(
   folder: string,
   training: TrainingExport,
 ): Promise<{ train: number; val: number }> {
+  const { retriever } = training;
+  if (!hasNoCredentials(retriever))
+    throw new Error(
+      `Expected a retriever without a password, which the export would record, but got ${splitCredentials(retriever).url} with one. Set RETRIEVAL_TOKEN to the server's key instead.`,
+    );
   const rollout = exportedRollout(training);
   const { train, val } = splitQuestions(training);
   for (const [name, questions] of Object.entries({ train, val }))

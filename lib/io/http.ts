@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
+import { splitCredentials } from './credentials.js';
 import { describeFaults, parseJson } from './json.js';
 
 export interface JsonRequest {
@@ -137,29 +138,6 @@ export async function requestEvents(
   return isDone;
 }
 
-/**
- * Splits an address into one without user and password, and the header that carries them:
- * servers refuse addresses with credentials, and errors must not show them.
- */
-export function splitCredentials(address: string): { url: string; authorization?: string } {
-  if (!URL.canParse(address)) return { url: address };
-  const url = new URL(address);
-  const { username, password } = url;
-  if (username === '' && password === '') return { url: address };
-  url.username = url.password = '';
-  const credentials = `${decodePercent(username)}:${decodePercent(password)}`;
-  return { url: url.href, authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
-}
-
-/** Decodes percent signs, except those that stand for themselves. */
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 async function retry<T>(
   url: string,
   { retries, backOffMs, signal }: JsonRequest,
@@ -206,6 +184,10 @@ async function requestBytes(
   onBytes: (bytes: Uint8Array) => void,
 ): Promise<string> {
   const { url, authorization } = splitCredentials(address);
+  if (!URL.canParse(address))
+    throw new TypeError(
+      `Expected the address of ${server}, but got ${url}. In a password, write / as %2F, ? as %3F and # as %23.`,
+    );
   const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const fail = (cause: Error): never => {
     const reason = cause.cause as NodeJS.ErrnoException | undefined;

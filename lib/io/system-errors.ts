@@ -1,4 +1,5 @@
 /** Node's system errors (`ENOENT: no such file or directory, open 'a'`) in words. */
+import { hideCredentials } from './credentials.js';
 
 const SYSTEM_ERROR = /^(E[A-Z]+): (.+), (\w+)(?: '(.+?)')?(?: -> '.+')?$/;
 const ACTIONS: Readonly<Record<string, string>> = { mkdir: 'create', mkdtemp: 'create' };
@@ -33,10 +34,10 @@ export function namingFile(error: unknown, path: string): unknown {
 /** `no such file or directory (ENOENT)`; undefined for other errors. */
 export const systemReason = (error: unknown): string | undefined => parse(error)?.reason;
 
-/** `Could not open a: no such file or directory (ENOENT).`; other errors' messages. */
+/** `Could not open a: no such file or directory (ENOENT).`; others' messages without passwords. */
 export function errorText(error: unknown): string {
   const system = parse(error);
   if (system)
     return `Could not ${system.action}${system.path && ` ${system.path}`}: ${system.reason}.`;
-  return error instanceof Error ? error.message : String(error);
+  return hideCredentials(error instanceof Error ? error.message : String(error));
 }

@@ -1,6 +1,7 @@
 /** Dense retrieval from Milvus, which stores passages, vectors and their HNSW graph. */
 import { z } from 'zod';
 import { type Passage, splitContents } from '../data/question.js';
+import { splitCredentials } from '../io/credentials.js';
 import { tryParseJson } from '../io/json.js';
 import { loadOptional } from '../io/optional.js';
 import { corpusHash } from './dense.js';
@@ -79,7 +80,11 @@ export const isMilvusAddress = (name: string): boolean => name.startsWith('milvu
 function parseAddress(text: string): { address: string; collection: string } {
   const [, address, collection] = /^milvus:\/\/([^/@\s]+)\/(\w+)$/.exec(text) ?? [];
   if (collection) return { address, collection };
-  throw new TypeError(`Expected the address of a collection, such as ${EXAMPLE}, but got ${text}.`);
+  const { url } = splitCredentials(text);
+  const fault = url === text ? url : `${url} with a password. Set RETRIEVAL_TOKEN to USER:PASSWORD`;
+  throw new TypeError(
+    `Expected the address of a collection, such as ${EXAMPLE}, but got ${fault}.`,
+  );
 }
 
 /** @param token `user:password` or an API key */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { splitContents } from '../data/question.js';
-import { describeAnswer, requestJson, splitCredentials } from '../io/http.js';
+import { splitCredentials } from '../io/credentials.js';
+import { describeAnswer, requestJson } from '../io/http.js';
 import { boundedArray } from '../io/json.js';
 import { requireInteger, type RetrievedPassage, type Retriever } from './retriever.js';
 
@@ -65,9 +66,9 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
   } = options;
   Object.entries({ timeoutMs, maxResponseBytes }).forEach((entry) => requireInteger(...entry));
   Object.entries({ retries, backOffMs }).forEach(([name, value]) => requireInteger(name, value, 0));
-  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
-    throw new TypeError(`Expected url to be an http or https address, but got ${url}.`);
   const { url: safeUrl } = splitCredentials(url);
+  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
+    throw new TypeError(`Expected url to be an http or https address, but got ${safeUrl}.`);
   return {
     name: 'remote',
     retrieve: async (queries, { topK, signal }) => {

@@ -3,7 +3,7 @@
  * a file, overridden by flags. Presets hold every default; unknown keys throw.
  */
 import { z } from 'zod';
-import { splitCredentials } from '../io/http.js';
+import { hasNoCredentials } from '../io/credentials.js';
 import { describeFaults } from '../io/json.js';
 import { nameSchema } from '../registry.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
@@ -111,7 +111,7 @@ export const trainConfigSchema = z
       layersToTransform: z.array(z.int().min(0)).min(1).optional(),
     }),
     retriever: retrieverNameSchema.refine(
-      (name) => splitCredentials(name).url === name,
+      hasNoCredentials,
       "has a password, which runs would record. Set RETRIEVAL_TOKEN to the server's key instead",
     ),
     /**

@@ -1,4 +1,5 @@
 /** Converting questions between layouts, as a user does. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -171,4 +172,12 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
       expect(await refused([name, '--out', 'none'])).toContain(name);
     expect(existsSync(at('none'))).toBe(false);
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'rejects pipes, which can be read only once',
+    async () => {
+      execFileSync('mkfifo', [at('pipe.json')]);
+      expect(await refused(['pipe.json', '--out', 'none'])).toContain('it is a pipe');
+    },
+  );
 });

@@ -82,6 +82,13 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     expect(read('project', 'README.md')).toBe('mine');
   });
 
+  it.each(words`verl trl`)('%s does not record passwords', async (target) => {
+    const args = words`export ${target} secret --data typed --retriever http://u:SECRET@h/retrieve`;
+    const message = await refusal(args, root);
+    expect(message).toContain('got http://h/retrieve with one. Set RETRIEVAL_TOKEN');
+    expect(existsSync(at('secret'))).toBe(false);
+  });
+
   it('imports do not replace the records of a training', async () => {
     mkdirSync(at('trained', 'adapter'), { recursive: true });
     const args = words`import verl typed --out trained`;

@@ -6,13 +6,8 @@ import { createServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import {
-  HttpError,
-  requestEvents,
-  requestJson,
-  splitCredentials,
-  type JsonRequest,
-} from '../../lib/io/http.js';
+import { splitCredentials } from '../../lib/io/credentials.js';
+import { HttpError, requestEvents, requestJson, type JsonRequest } from '../../lib/io/http.js';
 import { serveLocally, type LocalServer, type ServedRequest } from '../../lib/io/local-server.js';
 import { findProgram } from '../../lib/io/paths.js';
 import { words } from '../commands/command-line.js';
@@ -167,6 +162,16 @@ describe('requestJson', () => {
     await expect(requestJson(reserved, { ...REQUEST, ...tries })).rejects.toThrow('is reserved');
     const url = server.url.replace('http:', 'https:');
     await expect(requestJson(url, { ...REQUEST, ...tries })).rejects.toThrow('https');
+  });
+
+  it('names what to encode in a password', async () => {
+    const asked = requestJson('http://me:a/b@127.0.0.1:8000/v1', {
+      ...REQUEST,
+      server: 'a server',
+    });
+    await expect(asked).rejects.toThrow(
+      'Expected the address of a server, but got http://127.0.0.1:8000/v1. In a password, write / as %2F',
+    );
   });
 
   it('accepts a bare percent sign in a password', () => {

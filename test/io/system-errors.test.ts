@@ -60,3 +60,13 @@ it('leaves other messages as they are', () => {
   expect(errorText('text')).toBe('text');
   expect(systemReason(new Error('E: x'))).toBeUndefined();
 });
+
+it.each([
+  ['got http://me:SECRET@host:8080/a.', 'got http://host:8080/a.'],
+  ['got http://me:SEC/RET@host/a.', 'got http://host/a.'],
+  ['got chat:htps://me:SECRET@host/v1.', 'got chat:htps://host/v1.'],
+  ["got 'milvus://me:SECRET@host/a', not b", "got 'milvus://host/a', not b"],
+  ['https://cdn.example/npm/d3@7 failed', 'https://cdn.example/npm/d3@7 failed'],
+])('shows no passwords: %s', (message, shown) => {
+  expect(errorText(new Error(message))).toBe(shown);
+});

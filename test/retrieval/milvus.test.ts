@@ -180,6 +180,9 @@ describe('Milvus', () => {
     const expected = 'milvus://127.0.0.1:19530/passages';
     for (const rest of ['//a:1', '//a:1/', 'a', '//u:p@a:1/b', '//a/b-c'])
       await expect(createRetriever(`milvus:${rest}`, [])).rejects.toThrow(expected);
+    await expect(createRetriever('milvus://u:p@a:1/b', [])).rejects.toThrow(
+      'but got milvus://a:1/b with a password. Set RETRIEVAL_TOKEN to USER:PASSWORD.',
+    );
   });
 
   it("rejects passages over Milvus's limit", async () => {

@@ -2,13 +2,13 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { tryParseJson } from '../../io/json.js';
+import { splitCredentials } from '../../io/credentials.js';
 import {
   AnswerError,
   describeAnswer,
   HttpError,
   requestEvents,
   requestJson,
-  splitCredentials,
 } from '../../io/http.js';
 import { memoisedByNames } from '../../memoise.js';
 import { isTextCall, searchTool, type AssistantMessage, type Message } from '../../text/messages.js';

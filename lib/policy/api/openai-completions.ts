@@ -10,7 +10,8 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { boundedArray } from '../../io/json.js';
 import { readJson } from '../../io/files.js';
-import { AnswerError, describeAnswer, HttpError, requestJson, splitCredentials } from '../../io/http.js';
+import { splitCredentials } from '../../io/credentials.js';
+import { AnswerError, describeAnswer, HttpError, requestJson } from '../../io/http.js';
 import { readTokenizer } from '../folders/folder-settings.js';
 import {
   addRemedy,
