@@ -34,7 +34,10 @@ export function namingFile(error: unknown, path: string): unknown {
 /** `no such file or directory (ENOENT)`; undefined for other errors. */
 export const systemReason = (error: unknown): string | undefined => parse(error)?.reason;
 
-/** `Could not open a: no such file or directory (ENOENT).`; others' messages without passwords. */
+/**
+ * `Could not open a: no such file or directory (ENOENT).`; other errors' messages.
+ * Addresses have no passwords.
+ */
 export function errorText(error: unknown): string {
   const system = parse(error);
   if (system)

@@ -8,6 +8,7 @@ import { shortPath } from '../../io/paths.js';
 import {
   settingFiles,
   METRICS_FILE,
+  RUN_FILE,
   TRAJECTORIES_FILE,
 } from '../../policy/folders/folder-settings.js';
 
@@ -32,7 +33,7 @@ export function inputFiles(path: string): string[] {
   if (!statIfExists(path)?.isDirectory()) return [path];
   const { passages, questions } = dataSetFiles(path);
   const weights = readdirSync(path).filter((name) => name.endsWith('.safetensors'));
-  const records = [METRICS_FILE, TRAJECTORIES_FILE];
+  const records = [RUN_FILE, METRICS_FILE, TRAJECTORIES_FILE];
   return [
     ...(passages ? [passages] : []),
     ...questions,

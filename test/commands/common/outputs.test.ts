@@ -34,6 +34,7 @@ beforeEach(() => {
   writeOwnData(inFolder('data'));
   mkdirSync(inFolder('runs', 'first'), { recursive: true });
   writeFileSync(inFolder('runs', 'first', 'metrics.jsonl'), '{"step":0,"reward":0}\n');
+  writeFileSync(inFolder('runs', 'first', 'run.json'), '{}');
   writeFileSync(inFolder('t.jsonl'), `${JSON.stringify(LINE)}\n`);
   writeFileSync(inFolder('n.ipynb'), JSON.stringify(notebookOf(code('1'))));
   writeFileSync(inFolder('docs', 'notes.md'), '# A\nAda.\n');
@@ -61,6 +62,7 @@ it.each([
   'compare a=t.jsonl b=hard.jsonl -o t.jsonl',
   'notebook render n.ipynb -o n.ipynb',
   'runs . -o runs/first/metrics.jsonl',
+  'runs . -o runs/first/run.json',
   'data check data --out data/train.jsonl',
   'data convert corpus --out corpus',
   'data make corpus corpus/corpus.jsonl --force',
