@@ -177,6 +177,7 @@ describe.skipIf(!trlPython)(
         numSteps: 2,
         numRollouts: 4 * GROUP_SIZE,
         numDifferent: 0,
+        numUnscored: 0,
         numAmbiguous: 0,
       });
       const checkpoint = findCheckpoint(path.join(folder, 'checkpoints'))!;
