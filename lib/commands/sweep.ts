@@ -8,7 +8,7 @@ import { Command } from 'commander';
 import { cross } from 'd3-array';
 import { z } from 'zod';
 import { readJson } from '../io/files.js';
-import { describeFaults } from '../io/json.js';
+import { describeFaults, parseUniqueJson } from '../io/json.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { RunSource } from '../pages/compare/runs.js';
 import type { BackendName } from '../tensor/backend.js';
@@ -102,7 +102,7 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
 export async function runSweep(file: string, settings: SweepSettings): Promise<number> {
   const { data, reward, backend, evaluate: split, limit, force } = settings;
   const out = settings.out ?? join('runs', basename(file, '.json'));
-  const points = await expandGrid(await readJson(file));
+  const points = await expandGrid(await readJson(file, parseUniqueJson));
   const folders = points.map(({ name }) => join(out, name));
   // Fail now rather than after the first run.
   if (split !== undefined) await selectQuestions({ data, split, limit });

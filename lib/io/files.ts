@@ -29,6 +29,18 @@ export const partialPath = (path: string): string =>
 type Texts = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
 /**
+ * Creates a folder and those above it. Node's own recursion never ends where nothing can
+ * be created, such as in /proc.
+ */
+export async function makeFolder(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  await makeFolder(dirname(path));
+  await fs.mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST' || !existsSync(path)) throw error;
+  });
+}
+
+/**
  * Writes a file atomically; the last of concurrent writes wins. The file keeps its mode
  * and owner, and a link to it stays a link. Devices, pipes and this process's own output
  * are written to, not replaced.
@@ -90,7 +102,7 @@ async function replaceFile(
   path: string,
   { write, texts }: { write: (partial: string) => Promise<void>; texts: () => Texts },
 ): Promise<void> {
-  await fs.mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   const old = await fs.stat(path).catch(() => undefined);
   if (old?.isDirectory())
     throw new Error(`Expected a file to write to, but ${shortPath(path)} is a folder.`);
@@ -275,7 +287,7 @@ export function readAt(file: number, array: ArrayBufferView, position: number): 
 }
 
 /** Reads a JSON file. @throws Error naming a file that is missing or not JSON */
-export async function readJson(path: string): Promise<unknown> {
+export async function readJson(path: string, parse = parsePlainJson): Promise<unknown> {
   const bytes = await fs.readFile(path).catch((cause: NodeJS.ErrnoException) => {
     throw new Error(`Could not read ${shortPath(path)} (${cause.code}). Check the path.`, {
       cause,
@@ -283,7 +295,7 @@ export async function readJson(path: string): Promise<unknown> {
   });
   const text = decodeText(bytes, path);
   try {
-    return parsePlainJson(text);
+    return parse(text);
   } catch (error) {
     throw new Error(`Expected ${shortPath(path)} to be JSON, but ${(error as Error).message}`, {
       cause: error,

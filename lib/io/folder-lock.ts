@@ -1,12 +1,12 @@
 /** Locks a folder or a file for one process at a time. */
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, readlink, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { readFile, readlink, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lock } from 'proper-lockfile';
 import { z } from 'zod';
-import { readJson, removePartial } from './files.js';
+import { makeFolder, readJson, removePartial } from './files.js';
 import { shortPath } from './paths.js';
 
 const holderSchema = z.object({
@@ -161,7 +161,7 @@ export async function withFolderLock<T>(
   work: LockedWork<T>,
   log: (line: string) => void = console.error,
 ): Promise<T> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const place = { lockfilePath: join(folder, 'run.lock'), shown: shortPath(folder), log };
   return withLock(place, async (lost) => {
     await removePartial(folder);
@@ -171,7 +171,7 @@ export async function withFolderLock<T>(
 
 /** The same for a file, which need not exist, such as a journal. */
 export async function withFileLock<T>(file: string, work: LockedWork<T>): Promise<T> {
-  await mkdir(dirname(file), { recursive: true });
+  await makeFolder(dirname(file));
   const place = { lockfilePath: `${file}.lock`, shown: shortPath(file), log: console.error };
   return withLock(place, work);
 }

@@ -33,6 +33,24 @@ export function parsePlainJson(text: string): unknown {
   return text.length > MAX_DEPTH ? requireShallow(value) : value;
 }
 
+const KEYS = /("(?:[^"\\]|\\.)*")(?:\s*(:))?|[{}]/g;
+
+/** {@link parsePlainJson} that rejects a key an object has twice: one would be lost. */
+export function parseUniqueJson(text: string): unknown {
+  const value = parsePlainJson(text);
+  const objects: Set<string>[] = [];
+  for (const [token, name, colon] of text.matchAll(KEYS)) {
+    if (token === '{') objects.push(new Set());
+    else if (token === '}') objects.pop();
+    else if (colon) {
+      const keys = objects.at(-1)!;
+      if (keys.has(name)) throw new Error(`it has ${name} twice. Keep one.`);
+      keys.add(name);
+    }
+  }
+  return value;
+}
+
 /** `JSON.parse`; undefined for a text that is not JSON. */
 export function tryParseJson(text: string): unknown {
   try {

@@ -9,8 +9,7 @@ const PARTIAL = /\.\d+-\d+\.partial$/;
 /** Where Node's own words are unclear. */
 const REASONS: Readonly<Record<string, string>> = {
   'EISDIR read': 'it is a folder',
-  // With `recursive`, also for a read-only file system.
-  'ENOENT mkdir': 'the folder above it is missing or read-only',
+  'ENOENT mkdir': 'the folder above it is missing or cannot have folders',
 };
 
 function parse(error: unknown): { reason: string; action: string; path: string } | undefined {

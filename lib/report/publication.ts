@@ -1,7 +1,6 @@
 /** Writes charts and tables as files for a paper. */
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { writeFileSafely, writeJson } from '../io/files.js';
+import { makeFolder, writeFileSafely, writeJson } from '../io/files.js';
 import { writePicture, renderSvg } from './charts/render.js';
 import { chartData, wrapSpec, type Chart, type VegaLiteSpec } from './charts/spec.js';
 import { type TableCells, TABLE_FORMATS, tableCsv, type TableFormat } from './table-formats.js';
@@ -24,7 +23,7 @@ export async function writeArtefact(
   folder: string,
   formats: readonly ExportFormat[],
 ): Promise<string[]> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const supported: readonly ExportFormat[] = EXPORT_FORMATS[artefact.kind];
   const files: string[] = [];
   for (const format of formats.filter((one) => supported.includes(one))) {
@@ -48,7 +47,7 @@ export async function writeChart(chart: Chart | VegaLiteSpec, file: string): Pro
     throw new RangeError(
       `Expected a file ending in .${EXPORT_FORMATS.chart.join(', .')}, but got ${file}.`,
     );
-  await mkdir(path.dirname(file), { recursive: true });
+  await makeFolder(path.dirname(file));
   await writeAs({ kind: 'chart', name, spec }, format, file);
 }
 

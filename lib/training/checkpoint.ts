@@ -7,7 +7,15 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { descending } from 'd3-array';
 import { z } from 'zod';
-import { flush, oldPath, readJson, replaceFolder, writeLines, readLines } from '../io/files.js';
+import {
+  flush,
+  makeFolder,
+  oldPath,
+  readJson,
+  replaceFolder,
+  writeLines,
+  readLines,
+} from '../io/files.js';
 import { describeFaults } from '../io/json.js';
 import { shortPath } from '../io/paths.js';
 import { sha256 } from '../io/provenance.js';
@@ -79,7 +87,8 @@ export async function saveCheckpoint(
   const saved = await readCheckpoint(target, nextStep).catch(() => null);
   if (saved && JSON.stringify(saved.state) === JSON.stringify(state)) return;
   for (const file of records.filter((path) => existsSync(path))) await flush(file);
-  const isNew = (await mkdir(folder, { recursive: true })) !== undefined;
+  const isNew = !existsSync(folder);
+  await makeFolder(folder);
   if (isNew) await flush(dirname(folder));
   for (const name of await readdir(folder))
     if (/^\d+\.partial$/.test(name)) await rm(join(folder, name), { recursive: true });

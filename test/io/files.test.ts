@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import {
   copySafely,
   decodeText,
+  makeFolder,
   MAX_LINE_LENGTH,
   readJson,
   streamJsonLines,
@@ -34,6 +35,15 @@ describe('writeFileSafely', () => {
     expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
     expect(readFileSync(path.join(taken, 'inside.txt'), 'utf8')).toBe('a');
   });
+});
+
+it('makeFolder creates folders, or fails where none can be created', async () => {
+  const inner = path.join(folder, 'a', 'b', 'c');
+  await Promise.all([makeFolder(inner), makeFolder(inner)]);
+  await makeFolder(inner);
+  expect(readdirSync(inner)).toEqual([]);
+  if (process.platform === 'linux')
+    await expect(makeFolder('/proc/a/b')).rejects.toThrow("mkdir '/proc/a'");
 });
 
 it('copySafely creates the folder, replaces files, and copies read-only files', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseJson, parsePlainJson } from '../../lib/io/json.js';
+import { parseJson, parsePlainJson, parseUniqueJson } from '../../lib/io/json.js';
 
 it('keeps every digit of integers beyond 2^53, and leaves text and other numbers unchanged', () => {
   expect(
@@ -34,6 +34,13 @@ it.each([
 ])("names Python's numbers: %s", (text, message) => {
   for (const parse of [parseJson, parsePlainJson]) expect(() => parse(text)).toThrow(message);
   expect(parseJson('["NaN, Infinity"]')).toEqual(['NaN, Infinity']);
+});
+
+it('rejects a key that an object has twice', () => {
+  const unique = '{"a": {"b": "{\\"a\\": 1}", "c": ["b", {"b": "a"}, {"b": ":"}]}, "b": 1}';
+  expect(parseUniqueJson(unique)).toEqual(JSON.parse(unique));
+  for (const text of ['{"a": 1, "b": {}, "a" : 2}', '[{"x": {"b": 1, "a": [], "a": 1}}]'])
+    expect(() => parseUniqueJson(text)).toThrow('it has "a" twice');
 });
 
 it('parses everything else like JSON.parse', () => {

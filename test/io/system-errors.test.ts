@@ -20,9 +20,8 @@ it('says what could not be done with which file, and why', async () => {
   expect(errorText(await failure(mkdir(folder)))).toBe(
     `Could not create ${folder}: file already exists (EEXIST).`,
   );
-  // As Node reports a read-only file system, if recursive.
   expect(errorText(await failure(mkdir(path.join(absent, 'b'))))).toBe(
-    `Could not create ${path.join(absent, 'b')}: the folder above it is missing or read-only (ENOENT).`,
+    `Could not create ${path.join(absent, 'b')}: the folder above it is missing or cannot have folders (ENOENT).`,
   );
 });
 

@@ -18,6 +18,8 @@ const OUTPUTS = ['out', 'page', 'trajectories'];
 const INPUT = /<(file|folder|path|name)/;
 /** Commands that by default write to files they read. */
 const IN_PLACE = ['run', 'tensorboard'];
+/** Commands that would count a file given twice as two. */
+const COUNTING = ['score', 'view', 'audit', 'verifiers'];
 
 function statIfExists(path: string): Stats | undefined {
   try {
@@ -27,6 +29,9 @@ function statIfExists(path: string): Stats | undefined {
     return undefined; // not a path, such as a question
   }
 }
+
+/** The path of NAME=PATH. */
+const pathOf = (text: string): string => (existsSync(text) ? text : text.replace(/^[^=]+=/, ''));
 
 /** The files read for a path: the file itself, or the files in a folder. */
 export function inputFiles(path: string): string[] {
@@ -63,8 +68,25 @@ export function requireDistinctFiles(outputs: readonly string[], inputs: readonl
   }
 }
 
+/** @throws Error for a file given twice, by any name */
+function requireDistinctInputs(paths: readonly string[]): void {
+  const files = paths.map((path) => statIfExists(path));
+  for (const [i, file] of files.entries()) {
+    const same = files.findIndex((other) => file && other && isSameFile(file, other));
+    if (same >= 0 && same < i)
+      throw new Error(
+        `Expected different files, but ${paths[i]} is the same as ${paths[same]}. Leave one out.`,
+      );
+  }
+}
+
 /** Checks options and arguments before a command runs, unless it works in place. */
 export function checkOutputs(command: Command): void {
+  if (OUTPUTS.some((name) => command.getOptionValue(name) === '-'))
+    throw new Error(
+      'Expected a path to write to, but got -. Standard output is /dev/stdout; a file of that name is ./-.',
+    );
+  if (COUNTING.includes(command.name())) requireDistinctInputs(command.args.map(pathOf));
   if (IN_PLACE.includes(command.name())) return;
   const outputs: string[] = [];
   const inputs: unknown[] = [...command.args];
@@ -79,10 +101,9 @@ export function checkOutputs(command: Command): void {
     }
   }
   const files = outputs.filter((path) => !statIfExists(path)?.isDirectory());
-  // Runs may be given as NAME=PATH.
   const paths = inputs
     .filter((path) => typeof path === 'string')
-    .flatMap((text) => [text, text.replace(/^[^=]+=/, '')]);
+    .flatMap((text) => [text, pathOf(text)]);
   // For a folder of runs, the runs in an output's folder are read, too.
   const nested = files
     .map(dirname)

@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path';
 import { passageFile, readPassages, type Passage, isSmallWorld } from '../../data/flashrag.js';
 import { sampleQuestions, type Question } from '../../data/question.js';
 import { readJson } from '../../io/files.js';
-import { describeFaults } from '../../io/json.js';
+import { describeFaults, parseUniqueJson } from '../../io/json.js';
 import { CHECKPOINTS, ENCODER, shortPath } from '../../io/paths.js';
 import { openRemotePolicy } from '../../policy/api/remote.js';
 import { isChatPolicy, type AnyPolicy } from '../../policy/chat-policy.js';
@@ -51,7 +51,7 @@ type ConfigFile = ConfigOverrides & { rollout?: RolloutChanges };
 
 /** Reads a training configuration. @throws Error unless it is a JSON object */
 export async function readConfigFile(file: string): Promise<ConfigFile> {
-  const json = await readJson(file);
+  const json = await readJson(file, parseUniqueJson);
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as ConfigFile;
   throw new Error(
     `Expected settings such as {"method": "parallelsearch"} in ${shortPath(file)}, but got ${String(JSON.stringify(json)).slice(0, 40)}.`,

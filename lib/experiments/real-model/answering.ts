@@ -5,13 +5,12 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { sum } from 'd3-array';
 import type { Question } from '../../data/question.js';
 import { labelTrajectory, type Behaviour } from '../../evaluation/behaviour.js';
 import type { Measurement } from '../../evaluation/result.js';
-import { appendText } from '../../io/files.js';
+import { appendText, makeFolder } from '../../io/files.js';
 import { configHash, contentHash } from '../../io/provenance.js';
 import { TRAIN_CONFIG_FILE, type PolicyFolders } from '../../policy/folders/folder-settings.js';
 import { loadLocalPolicy, makeWarmedUp } from '../../policy/folders/model-folder.js';
@@ -126,7 +125,7 @@ export async function answerBatches<Run extends RealRun>(
 ): Promise<Answers<Run> | undefined> {
   const { retriever } = await openWorld();
   const file = join(TRANSCRIPTS, `${name}.jsonl`);
-  await mkdir(TRANSCRIPTS, { recursive: true });
+  await makeFolder(TRANSCRIPTS);
   const batchSize = Number.isFinite(context.until) ? LIVE_BATCH_SIZE : BATCH_SIZE;
   const onBatch = (trajectories: readonly Trajectory[]): Promise<void> => {
     if (onTrajectory) trajectories.forEach(onTrajectory);

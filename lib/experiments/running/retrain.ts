@@ -3,8 +3,9 @@
  * comparison and the ablations, two at a time.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../io/files.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { trainedBy } from '../../training/methods.js';
@@ -54,7 +55,7 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
     if (existsSync(done)) return options.log(`${name}: already trained`);
     options.log(`${name}: training`);
     await work();
-    await mkdir(done, { recursive: true });
+    await makeFolder(done);
   };
   const { backend, signal, log } = options;
   // In a process that may use all threads.

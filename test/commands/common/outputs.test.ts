@@ -76,6 +76,18 @@ it.each([
   expect(contents()).toBe(before);
 });
 
+it.each([
+  ['view t.jsonl --out -', 'Standard output is /dev/stdout'],
+  ['notebook run n.ipynb --out -', 'Standard output is /dev/stdout'],
+  ['score t.jsonl ./t.jsonl', './t.jsonl is the same as t.jsonl'],
+  ['score t.jsonl hard.jsonl', 'hard.jsonl is the same as t.jsonl'],
+  ['view a=t.jsonl b=link.jsonl', 'link.jsonl is the same as t.jsonl'],
+  ['export verifiers t.jsonl t.jsonl -o new', 'Leave one out'],
+])('rejects - as output, and a file given twice: %s', async (args, reason) => {
+  expect(await refusal(args.split(' '), inFolder())).toContain(reason);
+  expect(existsSync(inFolder('-'))).toBe(false);
+});
+
 it('treats an empty string as no folder', () => {
   expect(inputFiles('')).toEqual(['']);
 });

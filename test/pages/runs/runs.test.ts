@@ -45,6 +45,23 @@ describe('the overview of runs', () => {
     expect(html).not.toContain('connect-src');
   });
 
+  it('shows the other runs if some are damaged, and names those', async () => {
+    const some = path.join(root, 'some');
+    const damaged = ['metrics', 'run', 'null', 'config', 'trajectories', 'good'];
+    for (const name of damaged) writeStep(path.join(some, name), 0);
+    const damage = (...parts: string[]) =>
+      writeFileSync(path.join(some, ...parts.slice(0, -1)), parts.at(-1)!);
+    damage('metrics', 'metrics.jsonl', '{"step": 0}\n{"step": 0}\n');
+    damage('run', 'run.json', '{"config": ');
+    damage('null', 'run.json', 'null');
+    damage('config', 'run.json', '{"config": 3}');
+    damage('trajectories', 'trajectories.jsonl', '{"step": 0}\n');
+    const html = await runsPageHtml(some);
+    const complaints = Array.from(html.matchAll(/Could not be read: (\w+): /g), ([, name]) => name);
+    expect(complaints.sort()).toEqual(['metrics', 'null', 'run', 'trajectories']);
+    expect(/\d+ runs, [^<]*/.exec(html)![0]).toBe('3 runs, 3 steps.');
+  });
+
   it('highlights the newest of many runs', async () => {
     const many = path.join(root, 'many');
     for (let i = 0; i < 9; i++) writeStep(path.join(many, `run${i}`), 0);
