@@ -15,12 +15,17 @@ export async function readTokenizerJson(folder: string): Promise<object> {
   );
 }
 
-/** `tokenizer_config.json`, with `chat_template.jinja` if there is one; else empty. */
+/**
+ * `tokenizer_config.json`, else empty, with `chat_template.jinja` if there is one. A BERT
+ * model's tokenizer has BERT's class, unless another is named.
+ */
 export async function readTokenizerConfig(folder: string): Promise<object> {
   const template = join(folder, 'chat_template.jinja');
   const read = (name: string): Promise<object> => readJsonIfExists(join(folder, name));
   const config = await read('tokenizer_config.json');
+  const { model_type: type } = (await read('config.json')) as { model_type?: unknown };
   return {
+    ...(type === 'bert' && { tokenizer_class: 'BertTokenizer' }),
     ...('added_tokens_decoder' in config ? {} : await readOldTokens(read)),
     ...config,
     ...(existsSync(template)

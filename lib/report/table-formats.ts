@@ -19,7 +19,7 @@ interface ColumnRun {
   labels: string[];
 }
 
-const FIGURE = /^[-+−]?[\d.]+( \[.*\])?$|^–$/;
+const FIGURE = /^[-+−]?[\d.]+(e[-+]\d+)?( \[.*\])?$|^–$/;
 
 /** For each column, whether it contains only numbers. */
 function figureColumns({ columns, rows }: TableCells): boolean[] {

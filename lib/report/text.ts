@@ -1,14 +1,14 @@
 /** Formats numbers for readers. */
 import type { Interval } from '../evaluation/bootstrap.js';
+import { decimalText } from '../text/english.js';
 
-/** Formats a number, or a dash if it is missing. */
+/** Formats a number as {@link decimalText}, or a dash if it is missing. */
 export function figureText(value: number | null | undefined, decimals = 3): string {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   // Rows from outside, such as of a CSV file, may have text.
   if (typeof value !== 'number')
     throw new TypeError(`Expected a number, but got ${JSON.stringify(value)}.`);
-  const text = value.toFixed(decimals);
-  return Number(text) === 0 ? text.replace('-', '') : text.replace('-', '−');
+  return decimalText(value, decimals).replace(/^-/, '−');
 }
 
 /** `0.523 [0.498, 0.547]`. */

@@ -213,6 +213,7 @@ const promptsSchema = z.object({
   prompts: z.record(z.string(), z.string()).nullish(),
   default_prompt_name: z.string().nullish(),
   similarity_fn_name: z.string().nullish(),
+  truncate_dim: z.null().optional(),
 });
 /** Rejects other settings, such as of the tokenizer, unless they are empty. */
 const textsSchema = z

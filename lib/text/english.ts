@@ -10,8 +10,12 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
 
 export const countText = (count: number): string => count.toLocaleString('en');
 
+/** Smaller magnitudes are rounding errors of sums. */
+const ROUNDING = 1e-12;
+
 /** Formats with fixed decimals, or two significant digits if those would all be 0. */
-export const decimalText = (value: number, decimals = 3): string =>
-  value !== 0 && Math.abs(value) < 10 ** -decimals / 2
-    ? value.toPrecision(2)
-    : value.toFixed(decimals);
+export function decimalText(value: number, decimals = 3): string {
+  const size = Math.abs(value);
+  if (size < ROUNDING) return (0).toFixed(decimals);
+  return size < 10 ** -decimals / 2 ? value.toPrecision(2) : value.toFixed(decimals);
+}

@@ -152,8 +152,8 @@ const OVERRIDES: Readonly<Record<string, (step: Step) => Record<string, unknown>
   }),
   Prepend: () => ({ add_prefix_space: true }),
 };
-/** Defaults of BERT's class in transformers. */
-const BERT_CLASS = /^BertTokenizer/;
+/** Classes with BERT's defaults in transformers. */
+const BERT_CLASS = /^(\w*Bert|Electra|MPNet)Tokenizer/;
 const BERT_DEFAULTS: Record<string, unknown> = {
   do_lower_case: true,
   tokenize_chinese_chars: true,

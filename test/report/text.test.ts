@@ -6,13 +6,9 @@ const around = (value: number, width = 0.01) => {
   return { value, low: value - width, high: value + width };
 };
 
-it('figureText rejects what is no number', () => {
-  expect([0.5, -0, NaN, null].map((value) => figureText(value, 1))).toEqual([
-    '0.5',
-    '0.0',
-    '–',
-    '–',
-  ]);
+it('figureText shows small numbers and rejects what is no number', () => {
+  const shown = [0.5, -0, -4e-8, NaN, null].map((value) => figureText(value, 1));
+  expect(shown).toEqual(['0.5', '0.0', '−4.0e-8', '–', '–']);
   expect(() => figureText('3' as never)).toThrow('but got "3"');
 });
 

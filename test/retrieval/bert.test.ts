@@ -90,10 +90,23 @@ describe('loadBertEncoder', () => {
     ['Dense', 'modules.json', [{ path: '2_Dense', type: 'sentence_transformers.models.Dense' }]],
     ['include_prompt', '1_Pooling/config.json', { include_prompt: false }],
     ['lasttoken', '1_Pooling/config.json', { pooling_mode: 'lasttoken' }],
+    ['truncate_dim', 'config_sentence_transformers.json', { truncate_dim: 8 }],
   ])('rejects settings that would change the vectors: %s', async (name, file, json) => {
     const folder = copy('minilm');
     write(folder, file, json);
     await expect(loadBertEncoder(folder)).rejects.toThrow(name);
+  });
+
+  it('lower-cases without a tokenizer_class, as transformers, or rejects', async () => {
+    const folder = copy('minilm');
+    const file = join(folder, 'tokenizer.json');
+    const json = (await readJson(file)) as { normalizer: object };
+    Object.assign(json.normalizer, { lowercase: false });
+    write(folder, 'tokenizer.json', json);
+    write(folder, 'tokenizer_config.json', {});
+    await expect(loadBertEncoder(folder)).rejects.toThrow('do_lower_case is false');
+    write(folder, 'tokenizer_config.json', { do_lower_case: false });
+    await expect(loadBertEncoder(folder)).resolves.toBeDefined();
   });
 
   it('rejects dot products of vectors without unit length', async () => {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { countText, decimalText, formatList, plural } from '../../lib/text/english.js';
 
-it('shows only zero as zero', () => {
-  const shown = [0, 5e-7, -3e-4, 5e-4, 0.0449, 2].map((x) => decimalText(x));
-  expect(shown.join(' ')).toBe('0.000 5.0e-7 -0.00030 0.001 0.045 2.000');
+it('shows only zero and rounding errors as zero', () => {
+  const shown = [0, -5e-17, 5e-7, -3e-4, 5e-4, 0.0449, 2].map((x) => decimalText(x));
+  expect(shown.join(' ')).toBe('0.000 0.000 5.0e-7 -0.00030 0.001 0.045 2.000');
 });
 
 it('formats lists and counts', () => {

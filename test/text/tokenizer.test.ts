@@ -431,7 +431,7 @@ describe('createTokenizer', () => {
     const cased = { type: 'BertNormalizer', lowercase: false, handle_chinese_chars: true };
     const create = (config: object) =>
       createTokenizer({ ...COMMON, normalizer: cased, model }, config);
-    for (const name of ['BertTokenizer', 'BertTokenizerFast']) {
+    for (const name of ['BertTokenizer', 'DistilBertTokenizerFast', 'MPNetTokenizer']) {
       expect(() => create({ tokenizer_class: name })).toThrow('do_lower_case');
       expect(() => create({ tokenizer_class: name, do_lower_case: false })).not.toThrow();
     }

@@ -127,8 +127,8 @@ type Answer = Measurement & { method?: string; model?: string; seed?: number };
 
 async function readLines(file: string, run: ComparedRun): Promise<void> {
   const parse = (value: unknown): Answer | Trajectory => {
-    const { questionId, em } = (value ?? {}) as Partial<Answer>;
-    return typeof questionId === 'string' && typeof em === 'number'
+    const { em, segments } = (value ?? {}) as { em?: unknown; segments?: unknown };
+    return em !== undefined && segments === undefined
       ? parseMeasurement(value)
       : parseTrajectory(value);
   };

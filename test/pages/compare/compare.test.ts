@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { cross, range } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -226,6 +226,10 @@ describe('the comparison page', () => {
     await expect(readAll(`x=${inRoot('a')}`, `x=${inRoot('b')}`)).rejects.toThrow(/name x,/);
     writeFileSync(inRoot('bad.jsonl'), '{"a": 1}\n');
     await expect(readAll(inRoot('bad.jsonl'))).rejects.toThrow(/bad\.jsonl:1/);
+    const [answers] = writeAnswers();
+    const text = readFileSync(answers, 'utf8').replace(/"em":\d/, '"em":null');
+    writeFileSync(inRoot('null.jsonl'), text);
+    await expect(readAll(inRoot('null.jsonl'))).rejects.toThrow(/null\.jsonl:1[^]*at em\b/);
   });
 
   it.skipIf(!chromiumPath)(
