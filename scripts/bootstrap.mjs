@@ -272,7 +272,7 @@ async function test(args) {
   const filters = args.filter((arg) => arg !== '--full');
   const results = filters.length > 0 ? [] : await runChecks();
   const vitest = [TOOLS.vitest, 'run', '--reporter=./test/reporter.ts', ...filters];
-  const about = filters.length > 0 || isFull ? '' : ' (about five minutes on two cores)';
+  const about = filters.length > 0 || isFull ? '' : ' (about four minutes on two cores)';
   const env = isFull ? { PARALLELSEARCH_TEST_FULL: '1' } : {};
   const code = await phase('tests', ['vitest run', ...filters].join(' ') + about, () =>
     runNode(vitest, env),

@@ -3,11 +3,18 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { findChromium } from '../../lib/report/charts/render.js';
+import { isFull } from '../full.js';
 
 export type { Page } from 'playwright-core';
 
 /** Path of Chromium, or undefined; the environment's `CHROMIUM` overrides it. */
 export const chromiumPath = findChromium();
+
+/**
+ * Whether to test how pages look and react: in the full run. `npm test` only tests that
+ * pages run, and run nothing foreign.
+ */
+export const testsPages = isFull && chromiumPath !== undefined;
 
 if (!chromiumPath) {
   console.warn(

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../folder.js';
-import { chromiumPath, closeChromium, openPage } from './chromium.js';
+import { closeChromium, openPage, testsPages } from './chromium.js';
 import { accessibilityComplaints, chartComplaints } from './page-checks.js';
 import { layoutComplaints, THOROUGH } from './page-checks.js';
 
@@ -20,7 +20,7 @@ const GOOD = `<!doctype html><html lang="en"><head><title>T</title></head><body 
 <table><caption>C</caption><tr><th scope="row">a</th><td>1</td></tr></table>
 </main></body></html>`;
 
-describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () => {
+describe.skipIf(!testsPages)('accessibilityComplaints (needs Chromium and test:full)', () => {
   const file = path.join(temporaryFolder(), 'page.html');
   afterAll(closeChromium);
   const complaintsOf = async (html: string, find = accessibilityComplaints): Promise<string> => {

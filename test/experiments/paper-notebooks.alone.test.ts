@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ensureResult, loadResult } from '../../lib/experiments/results/result-file.js';
 import type { Parameters } from '../../lib/notebook/parameters.js';
 import { readResults } from '../../lib/pages/notebook/reports.js';
-import { chromiumPath } from '../browser/chromium.js';
+import { testsPages } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';
 import { temporaryFolder } from '../folder.js';
 import { isFull, slow } from '../full.js';
@@ -87,7 +87,7 @@ describe.each(NOTEBOOKS)('the notebook %s', (file) => {
     expect(result.rows.length).toBeGreaterThan(0);
   });
 
-  it.skipIf(!chromiumPath || !isFull)(
+  it.skipIf(!testsPages)(
     'is accessible to every reader (needs Chromium and test:full)',
     async () => expect(await complaintsAboutReport(page)).toEqual([]),
     300_000,

@@ -8,6 +8,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { withFileLock, withFolderLock } from '../../lib/io/folder-lock.js';
 import { words } from '../commands/command-line.js';
 import { folderForEach } from '../folder.js';
+import { slow } from '../full.js';
 
 const inFolder = folderForEach();
 
@@ -160,23 +161,27 @@ describe('withFolderLock', () => {
     },
   );
 
-  it("waits for a fresh lock: takes over an ended process's, gives up on a renewed one", async () => {
-    // Each waits for seconds, so they run concurrently.
-    const pid = endedPid();
-    const [ended, future, renewed] = ['ended', 'future', 'renewed'].map((name) => inFolder(name));
-    leaveLock(0, { pid }, ended);
-    leaveLock(-3600, { pid }, future);
-    leaveLock(0, undefined, renewed);
-    const renew = (): void => fs.utimesSync(join(renewed, 'run.lock'), new Date(), new Date());
-    const timer = setInterval(renew, 200);
-    const givesUp = expect(work(renewed).finally(() => clearInterval(timer))).rejects.toThrow(
-      /locked by another process/,
-    );
-    const taken = await Promise.all([ended, future].map((folder) => work(folder)));
-    expect(taken).toEqual(Array(2).fill(['run.lock', 'run.lock.json']));
-    await givesUp;
-    expect(lines[0]).toContain(`process ${pid} on`);
-  }, 30_000);
+  slow(
+    "waits for a fresh lock: takes over an ended process's, gives up on a renewed one (needs test:full)",
+    async () => {
+      // Each waits for seconds, so they run concurrently.
+      const pid = endedPid();
+      const [ended, future, renewed] = ['ended', 'future', 'renewed'].map((name) => inFolder(name));
+      leaveLock(0, { pid }, ended);
+      leaveLock(-3600, { pid }, future);
+      leaveLock(0, undefined, renewed);
+      const renew = (): void => fs.utimesSync(join(renewed, 'run.lock'), new Date(), new Date());
+      const timer = setInterval(renew, 200);
+      const givesUp = expect(work(renewed).finally(() => clearInterval(timer))).rejects.toThrow(
+        /locked by another process/,
+      );
+      const taken = await Promise.all([ended, future].map((folder) => work(folder)));
+      expect(taken).toEqual(Array(2).fill(['run.lock', 'run.lock.json']));
+      await givesUp;
+      expect(lines[0]).toContain(`process ${pid} on`);
+    },
+    30_000,
+  );
 
   it.skipIf(!fs.existsSync('/proc/self/stat'))(
     'recognises a process by its start time',

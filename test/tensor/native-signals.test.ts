@@ -11,7 +11,7 @@ import { temporaryFolder } from '../folder.js';
 import { cases, isFull } from '../full.js';
 import { HAS_NATIVE } from './has-backend.js';
 
-const NUM_SIGNALS = cases(100, 200);
+const NUM_SIGNALS = cases(30, 200);
 /** Node's profiler, which interrupts the products 5,000 times a second. */
 const profiler = (): string[] => [
   '--cpu-prof',

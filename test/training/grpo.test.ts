@@ -89,7 +89,7 @@ describe('GRPO', () => {
         turns: searchTurns.map((queries) => queries.join().length),
       }),
     };
-    const rare = { miniBatches: 1, questionsPerStep: 16, groupSize: 8 };
+    const rare = { miniBatches: 1, questionsPerStep: 10, groupSize: 8 };
     const { metrics, trajectories } = await firstStep(rare, { rewards: [alike] });
     expect(metrics.reward_std).toBe(0);
     expect(trajectories.some(({ turnAdvantages }) => turnAdvantages?.some((a) => a !== 0))).toBe(
@@ -203,7 +203,7 @@ describe('GRPO', () => {
         return new Promise(() => {});
       },
     };
-    const settings = { miniBatches: 1, questionsPerStep: 4, groupSize: 8 };
+    const settings = { miniBatches: 1, questionsPerStep: 10, groupSize: 8 };
     const config = tinyTraining({ settings, retrievalDeadlineMs: 10 });
     const rewards = [LENGTH_REWARD];
     const { metrics, trajectories } = await firstStep({}, { config, retriever, rewards });

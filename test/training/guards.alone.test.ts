@@ -239,15 +239,18 @@ describe('a failing run', () => {
     await expect(stopped).rejects.toThrow('entropy collapse: all samples are the same');
   });
 
-  it('that drifts from the initial model is stopped by the guard "kl"', async () => {
-    const more = { settings: { steps: 40, learningRate: 0.03, beta: 0 } };
-    const rewards = [LENGTH_REWARD];
-    const stopped = train('free', { kl: { action: 'stop' } }, { rewards, more });
-    await expect(stopped).rejects.toThrow(/kl 0\.\d+: far from the reference: lower grpo/);
-    const kls = linesOf('free').map(({ kl }) => kl);
-    expect(kls.length).toBeGreaterThan(2);
-    expect(kls.filter((kl) => kl > 0.5)).toEqual(kls.slice(-1));
-  });
+  slow(
+    'that drifts from the initial model is stopped by the guard "kl" (needs test:full)',
+    async () => {
+      const more = { settings: { steps: 40, learningRate: 0.03, beta: 0 } };
+      const rewards = [LENGTH_REWARD];
+      const stopped = train('free', { kl: { action: 'stop' } }, { rewards, more });
+      await expect(stopped).rejects.toThrow(/kl 0\.\d+: far from the reference: lower grpo/);
+      const kls = linesOf('free').map(({ kl }) => kl);
+      expect(kls.length).toBeGreaterThan(2);
+      expect(kls.filter((kl) => kl > 0.5)).toEqual(kls.slice(-1));
+    },
+  );
 
   it('that rewards all rollouts equally is stopped by the guard "variance"', async () => {
     const rewards: Reward[] = [{ name: 'equal', score: () => 1 }];
@@ -307,25 +310,27 @@ describe('a failing run', () => {
     },
   );
 
-  it('that gradually stops searching is stopped by the guard "search_collapse"', async () => {
-    const rare: Reward = { name: 'rare', score: ({ searchTurns }) => -searchTurns.flat().length };
-    const more = { settings: { steps: 40 } };
-    const guards: GuardSettings = { search_collapse: { action: 'stop' } };
-    const stopped = train('rare', guards, { rewards: [rare], more });
-    await expect(stopped).rejects.toThrow(/sub_queries_drop 0\.\d+: .*half of its searches/);
-    if (!isFull) return;
-    // Resumed from a checkpoint, it ends the same.
-    const onStep = (step: number): void => {
-      if (step === 8) throw new Error('killed');
-    };
-    const resumed = { rewards: [rare], more: { ...more, checkpointEvery: 4 } };
-    await expect(train('rare again', guards, { ...resumed, onStep })).rejects.toThrow('killed');
-    await expect(train('rare again', guards, resumed)).rejects.toThrow('sub_queries_drop');
-    const [whole, again] = [linesOf('rare'), linesOf('rare again')];
-    expect(again.map((line) => line.sub_queries_drop)).toEqual(
-      whole.map((line) => line.sub_queries_drop),
-    );
-  });
+  slow(
+    'that gradually stops searching is stopped by the guard "search_collapse" (needs test:full)',
+    async () => {
+      const rare: Reward = { name: 'rare', score: ({ searchTurns }) => -searchTurns.flat().length };
+      const more = { settings: { steps: 40 } };
+      const guards: GuardSettings = { search_collapse: { action: 'stop' } };
+      const stopped = train('rare', guards, { rewards: [rare], more });
+      await expect(stopped).rejects.toThrow(/sub_queries_drop 0\.\d+: .*half of its searches/);
+      // Resumed from a checkpoint, it ends the same.
+      const onStep = (step: number): void => {
+        if (step === 8) throw new Error('killed');
+      };
+      const resumed = { rewards: [rare], more: { ...more, checkpointEvery: 4 } };
+      await expect(train('rare again', guards, { ...resumed, onStep })).rejects.toThrow('killed');
+      await expect(train('rare again', guards, resumed)).rejects.toThrow('sub_queries_drop');
+      const [whole, again] = [linesOf('rare'), linesOf('rare again')];
+      expect(again.map((line) => line.sub_queries_drop)).toEqual(
+        whole.map((line) => line.sub_queries_drop),
+      );
+    },
+  );
 
   const back: GuardSettings = { kl: { action: 'rollback' } };
   const more = { checkpointEvery: 1, settings: { steps: 3, warmupSteps: 0 } };

@@ -7,7 +7,7 @@ import { compareHtml } from '../../../lib/pages/compare/page.js';
 import { answerFigures, finalFigure, finalFigures } from '../../../lib/pages/compare/runs.js';
 import { parseSources, readComparedRuns, shortNames } from '../../../lib/pages/compare/runs.js';
 import type { ComparedRun } from '../../../lib/pages/compare/runs.js';
-import { chromiumPath } from '../../browser/chromium.js';
+import { testsPages } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { result } from '../../experiments/synthetic.js';
 import { temporaryFolder } from '../../folder.js';
@@ -232,8 +232,8 @@ describe('the comparison page', () => {
     await expect(readAll(inRoot('null.jsonl'))).rejects.toThrow(/null\.jsonl:1[^]*at em\b/);
   });
 
-  it.skipIf(!chromiumPath)(
-    'is accessible, also with the long names of a sweep (needs Chromium)',
+  it.skipIf(!testsPages)(
+    'is accessible, also with the long names of a sweep (needs Chromium and test:full)',
     async () => {
       const runs = [0.15, 0.5].map((lambda, i) => ({
         name: `rewards.lambdaD=${lambda},grpo.questionsPerStep=8`,

@@ -4,7 +4,13 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reportHtml } from '../../../lib/pages/notebook/page.js';
 import { writeIndex } from '../../../tools/reports/index-page.js';
-import { chromiumPath, closeChromium, openPage, type OpenPage } from '../../browser/chromium.js';
+import {
+  chromiumPath,
+  closeChromium,
+  openPage,
+  testsPages,
+  type OpenPage,
+} from '../../browser/chromium.js';
 import {
   accessibilityComplaints,
   chartComplaints,
@@ -12,7 +18,6 @@ import {
 } from '../../browser/page-checks.js';
 import { emptyResult, writeReport } from '../../experiments/made-up-results.js';
 import { temporaryFolder } from '../../folder.js';
-import { isFull } from '../../full.js';
 import { syntheticNotebook } from '../../report/fixtures.js';
 
 const NUM_CHARTS = 4;
@@ -25,7 +30,7 @@ it('the report is a file under 3 MB', () => {
   expect(statSync(file).size).toBeLessThan(3e6);
 });
 
-describe.skipIf(!chromiumPath)('a report in Chromium', () => {
+describe.skipIf(!chromiumPath)('a report (needs Chromium)', () => {
   let opened: OpenPage;
   beforeAll(async () => {
     opened = await openPage(file);
@@ -102,7 +107,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
   });
 });
 
-describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
+describe.skipIf(!testsPages)('a report without scripts (needs Chromium and test:full)', () => {
   it('shows charts as pictures with their data', async () => {
     const { page, complaints } = await openPage(file, { withScripts: false });
     expect(await page.locator('.vega-embed').count()).toBe(0);
@@ -114,12 +119,12 @@ describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
     await page.locator('a[download="em-chart.csv"]').click();
     const csv = readFileSync(await (await saved).path(), 'utf8');
     expect(csv).toMatch(/^benchmark,method,model,value,low,high/);
-    if (isFull) expect(await accessibilityComplaints(page)).toEqual([]);
+    expect(await accessibilityComplaints(page)).toEqual([]);
     expect(complaints).toEqual([]);
   }, 300_000);
 });
 
-describe.skipIf(!chromiumPath)('the index in Chromium', () => {
+describe.skipIf(!testsPages)('the index (needs Chromium and test:full)', () => {
   it('has no errors and is accessible', async () => {
     writeReport(folder, 'Main', emptyResult('main-results'));
     const { page, complaints, requests } = await openPage(await writeIndex(folder));

@@ -23,7 +23,7 @@ import type { OpenPage, Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { isCutShort, numTrainedSteps } from '../../experiments/cut-short.js';
 import { temporaryFolder } from '../../folder.js';
-import { isFull } from '../../full.js';
+import { isFull, slow } from '../../full.js';
 import { INJECTION } from '../viewer/synthetic.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
@@ -199,12 +199,12 @@ describe.skipIf(!chromiumPath)(
       expect(await tokenIds('parallelsearch')).toEqual(writtenIds(expected));
     });
 
-    it('is accessible', async () => {
+    slow('is accessible (needs test:full)', async () => {
       expect(await accessibilityComplaints(page)).toEqual([]);
     });
 
-    it.skipIf(isCutShort)(
-      'changes the checkpoint during an answer (needs weights that search)',
+    it.skipIf(isCutShort || !isFull)(
+      'changes the checkpoint during an answer (needs test:full and weights that search)',
       async () => {
         await page.locator('[name=delay]').fill('3000');
         await ask();
@@ -216,8 +216,8 @@ describe.skipIf(!chromiumPath)(
       },
     );
 
-    it.skipIf(isCutShort)(
-      'stops, and does not restart by itself (needs weights that search)',
+    it.skipIf(isCutShort || !isFull)(
+      'stops, and does not restart by itself (needs test:full and weights that search)',
       async () => {
         await page.getByRole('button', { name: 'Stop' }).click();
         expect(await count('.result.waiting')).toBe(0);

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readRun } from '../../../lib/pages/run/folder.js';
 import { runPageHtml, writeRunReport } from '../../../lib/pages/run/page.js';
-import { chromiumPath } from '../../browser/chromium.js';
+import { testsPages } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from './run.js';
@@ -118,8 +118,8 @@ describe('the page of a run', () => {
     expect(page.match(/No step finished yet/g)).toHaveLength(3);
   });
 
-  it.skipIf(!chromiumPath)(
-    'is accessible (needs Chromium)',
+  it.skipIf(!testsPages)(
+    'is accessible (needs Chromium and test:full)',
     async () => expect(await complaintsAboutReport(file)).toEqual([]),
     300_000,
   );

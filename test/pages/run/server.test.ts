@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startWatchServer } from '../../../lib/pages/run/server.js';
-import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
+import { closeChromium, openPage, testsPages } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from './run.js';
@@ -71,8 +71,8 @@ describe('the server of the live page', () => {
     await expect(startWatchServer({ ...RUN, folder, port })).rejects.toThrow('EADDRINUSE');
   });
 
-  it.skipIf(!chromiumPath)(
-    'shows later steps, and keeps details unfolded (needs Chromium)',
+  it.skipIf(!testsPages)(
+    'shows later steps, and keeps details unfolded (needs Chromium and test:full)',
     async () => {
       const live = await startWatchServer({ ...RUN, folder });
       const { page, ...log } = await openPage(new URL(live.url));

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findRuns, runsPageHtml } from '../../../lib/pages/runs/page.js';
 import { startRunsServer } from '../../../lib/pages/runs/server.js';
-import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
+import { closeChromium, openPage, testsPages } from '../../browser/chromium.js';
 import { accessibilityComplaints, complaintsAboutReport } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from '../run/run.js';
@@ -95,8 +95,8 @@ describe('the server of the overview', () => {
       expect((await get(target)).status, target).toBe(404);
   });
 
-  it.skipIf(!chromiumPath)(
-    'sorts, filters, smooths and steps, keeps its state, and shows new runs (needs Chromium)',
+  it.skipIf(!testsPages)(
+    'sorts, filters, smooths and steps, keeps its state, and shows new runs (needs Chromium and test:full)',
     async () => {
       const { page, complaints } = await openPage(new URL(server.url));
       const names = () => page.locator('#runs-table tbody th').allTextContents();
@@ -138,8 +138,8 @@ describe('the server of the overview', () => {
     300_000,
   );
 
-  it.skipIf(!chromiumPath)(
-    'writes a page that works offline (needs Chromium)',
+  it.skipIf(!testsPages)(
+    'writes a page that works offline (needs Chromium and test:full)',
     async () => {
       const file = path.join(root, 'runs.html');
       writeFileSync(file, await runsPageHtml(root));

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ViewerData } from '../../../lib/pages/viewer/data.js';
 import { viewerHtml } from '../../../lib/pages/viewer/page.js';
 import { parseTrajectory } from '../../../lib/rollout/recorded.js';
-import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
+import { closeChromium, openPage, testsPages } from '../../browser/chromium.js';
 import type { OpenPage, Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
@@ -54,7 +54,7 @@ describe('viewerHtml', () => {
   });
 });
 
-describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => {
+describe.skipIf(!testsPages)('the viewer in Chromium (needs Chromium and test:full)', () => {
   let opened: OpenPage;
   let page: Page;
   const file = path.join(folder, 'many.html');

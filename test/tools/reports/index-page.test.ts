@@ -7,7 +7,7 @@ import { lineChart } from '../../../lib/report/charts/chart.js';
 import { markup, markupHtml } from '../../../lib/report/markup.js';
 import { judgeClaims } from '../../../tools/reports/claims.js';
 import { claimsSection, writeIndex } from '../../../tools/reports/index-page.js';
-import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
+import { closeChromium, openPage, testsPages } from '../../browser/chromium.js';
 import { accessibilityComplaints, chartComplaints } from '../../browser/page-checks.js';
 import { chart, emptyResult, lead, writeReport } from '../../experiments/made-up-results.js';
 import { temporaryFolder } from '../../folder.js';
@@ -131,7 +131,7 @@ describe('writeIndex', () => {
   });
 });
 
-describe.skipIf(!chromiumPath)('the index in a browser (needs Chromium)', () => {
+describe.skipIf(!testsPages)('the index in a browser (needs Chromium and test:full)', () => {
   afterAll(closeChromium);
 
   it('has no clipped text and no overlapping labels at any width', async () => {

@@ -8,7 +8,7 @@ import {
 } from '../../../lib/experiments/trajectories.js';
 import type { PolicyRun } from '../../../lib/training/policy-runs.js';
 import { exportTrajectories } from '../../../tools/reports/pages.js';
-import { chromiumPath, openPage } from '../../browser/chromium.js';
+import { openPage, testsPages } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { writeRecords } from '../../experiments/synthetic.js';
 import { temporaryFolder } from '../../folder.js';
@@ -51,7 +51,7 @@ describe('exportTrajectories', () => {
     expect(html).toContain('<dt>Commit</dt><dd>&lt;0000000&gt;</dd>');
   });
 
-  describe.skipIf(!chromiumPath)('in Chromium (needs Chromium)', () => {
+  describe.skipIf(!testsPages)('in Chromium (needs Chromium and test:full)', () => {
     it('compares any two methods, without empty fields', async () => {
       const { page, ...log } = await openPage(file);
       for (const method of METHODS.slice(1)) {
