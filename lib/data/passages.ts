@@ -3,7 +3,7 @@ import { least } from 'd3-array';
 import { splitSentences } from '../text/sentences.js';
 import { countWords, locateWords } from '../text/words.js';
 import type { Section } from './documents.js';
-import type { Passage } from './question.js';
+import { joinContents, type Passage } from './question.js';
 
 /** Maximum length of a passage, relative to the target length. */
 const MAX_LENGTH = 1.5;
@@ -95,7 +95,7 @@ export function makePassages(
         const rowPart = part > 0 ? `${rowId}#${part + 1}` : rowId;
         const id = rowId === undefined || ids.has(rowPart!) ? `${name}#${number}` : rowPart!;
         ids.add(id);
-        passages.push({ id, contents: `${title}\n${text}`, title, text });
+        passages.push({ id, contents: joinContents(title, text), title, text });
       }
   }
   return { passages, numDuplicates };

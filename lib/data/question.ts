@@ -70,7 +70,7 @@ export interface Passage {
 export function createPassages(texts: Readonly<Record<string, string>>): Passage[] {
   return Object.entries(texts).map(([title, text], i) => ({
     id: `own-${i + 1}`,
-    contents: `${title}\n${text}`,
+    contents: joinContents(title, text),
     title,
     text,
   }));
@@ -253,6 +253,10 @@ export function splitContents(contents: string): { title: string; text: string }
   const quoted = /^"(.*)"$/s.exec(firstLine);
   return { title: quoted ? quoted[1] : firstLine, text: contents.slice(end + 1).trim() };
 }
+
+/** The contents that {@link splitContents} splits; a title in quotes gets FlashRAG's, too. */
+export const joinContents = (title: string, text: string): string =>
+  `${/^".*"$/s.test(title) ? `"${title}"` : title}\n${text}`;
 
 /** Asks one sub-question per turn, or all that can be asked at once. */
 export type SearchMode = 'sequential' | 'parallel';

@@ -17,7 +17,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sort } from 'd3-array';
-import type { Passage, Question } from '../data/question.js';
+import { joinContents, type Passage, type Question } from '../data/question.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { readPeftConfig, requireFolders } from '../policy/folders/folder-settings.js';
 import { LocalPolicy } from '../policy/local-policy.js';
@@ -271,7 +271,7 @@ export function parseDocuments(text: string, kind: DocumentKind, topK: number): 
   const written = result?.status === 'ok' ? result.passages.slice(0, topK) : [];
   return written.map(({ title, text }, i) => ({
     id: `${kind}-${i + 1}`,
-    contents: `${title}\n${text}`,
+    contents: joinContents(title, text),
     title,
     text,
   }));

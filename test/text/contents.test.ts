@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { splitContents } from '../../lib/data/question.js';
+import { joinContents, splitContents } from '../../lib/data/question.js';
 
 it.each([
   ['T\na\nb', 'T', 'a\nb'],
@@ -8,3 +8,10 @@ it.each([
 ])('splits the title off at the first line break: %j', (contents, title, text) => {
   expect(splitContents(contents)).toEqual({ title, text });
 });
+
+it.each(['T', '', '"', '""', '"Heroes"', '""Heroes""', '"A" and "B"', '"Heroes" (album)'])(
+  'keeps a title: %s',
+  (title) => {
+    expect(splitContents(joinContents(title, 'a'))).toEqual({ title, text: 'a' });
+  },
+);

@@ -3,7 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { transpose } from 'd3-array';
 import { z } from 'zod';
 import { tryParseJson } from '../../io/json.js';
-import { splitContents, type Passage, type Question, type QuestionGraph } from '../question.js';
+import {
+  joinContents,
+  splitContents,
+  type Passage,
+  type Question,
+  type QuestionGraph,
+} from '../question.js';
 
 /** Builds a corpus. */
 export class PassageCollector {
@@ -15,7 +21,7 @@ export class PassageCollector {
 
   /** Adds a passage unless it exists. Returns its id. */
   add(title: string, text: string): string {
-    const contents = `${title}\n${text}`;
+    const contents = joinContents(title, text);
     const id = this.#ids.get(contents) ?? `p${this.#ids.size + 1}`;
     this.#ids.set(contents, id);
     this.keep({ id, contents });
