@@ -33,6 +33,15 @@ function addStream(outputs: CellOutput[], content: KernelOutput['content']): voi
   else outputs.push({ output_type: 'stream', name, text: splitLines(text) });
 }
 
+/** Outputs with consecutive parts of a stream joined: nbclient writes each on its own. */
+export function joinStreams(outputs: readonly CellOutput[]): CellOutput[] {
+  const joined: CellOutput[] = [];
+  for (const output of outputs)
+    if (output.output_type !== 'stream') joined.push(output);
+    else addStream(joined, { name: output.name, text: joinLines(output.text) });
+  return joined;
+}
+
 /** nbformat has JSON under JSON MIME types, and lists of lines under all others. */
 function displayOutput({ data = {}, metadata = {} }: KernelOutput['content']): Display {
   const entries = Object.entries(data as Display['data']).map(([mime, value]) => {

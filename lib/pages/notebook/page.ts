@@ -2,6 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 import { describeError, printExactJson } from '../../io/json.js';
+import { joinStreams } from '../../notebook/kernel-outputs.js';
 import {
   codeCells,
   findVegaLite,
@@ -197,11 +198,12 @@ function rawCellMarkup(source: string, metadata: Cell['metadata'], rendering: Re
 function codeCellMarkup(cell: CodeCell, rendering: Rendering): Markup {
   const source = joinLines(cell.source);
   const code = markup('pre', markup('code', source));
-  const names = outputNames(cell);
+  const outputs = joinStreams(cell.outputs);
+  const names = outputNames({ ...cell, outputs });
   return markup(
     'div.cell',
     { id: cell.id && cellAnchor(cell.id) },
-    cell.outputs.map((output, i) => outputMarkup(output, names[i], rendering)),
+    outputs.map((output, i) => outputMarkup(output, names[i], rendering)),
     source.trim() !== '' && markup('details.code', markup('summary', 'Code'), code),
   );
 }

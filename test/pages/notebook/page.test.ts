@@ -184,8 +184,8 @@ describe('reportHtml', () => {
 describe('outputs and cells of all kinds', () => {
   const page = async (...cells: Cell[]): Promise<string> =>
     (await reportHtml(notebookOf(markdown('# Title'), ...cells))).html;
-  const showing = (output: object): CodeCell =>
-    ({ ...code('1'), id: 'one', outputs: [output] }) as unknown as CodeCell;
+  const showing = (...outputs: object[]): CodeCell =>
+    ({ ...code('1'), id: 'one', outputs }) as unknown as CodeCell;
   const displayed = (data: Record<string, unknown>): CodeCell =>
     showing({ output_type: 'display_data', data, metadata: {} });
 
@@ -231,6 +231,13 @@ describe('outputs and cells of all kinds', () => {
     const stream = { output_type: 'stream', name: 'stdout', text };
     const html = await page(showing(stream));
     expect(html).toContain('<pre class="stdout">100%|##late\nXY\nwhole\n</pre>');
+  });
+
+  it('joins the parts of a stream, as nbclient writes it', async () => {
+    const part = (name: string, text: string) => ({ output_type: 'stream', name, text });
+    const parts = ['10%\r', '20%\r', 'done\n'].map((text) => part('stderr', text));
+    const html = await page(showing(...parts, part('stdout', 'a'), part('stdout', 'b\n')));
+    expect(html).toContain('<pre class="stderr">done\n</pre><pre class="stdout">ab\n</pre>');
   });
 
   it('shows the text of a chart that is not shown', async () => {
