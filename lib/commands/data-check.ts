@@ -325,7 +325,7 @@ async function printCoverage(
 
 /** Prints what a folder contains. Returns the exit code: 1 if something is wrong. */
 async function runDataCheck(folder: string, settings: CheckSettings): Promise<number> {
-  const { limit, out, retriever = '' } = settings;
+  const { limit, out, retriever = DEFAULT_RETRIEVER } = settings;
   const complaints: string[] = [];
   const contents = await readContents(folder, (complaint) => void complaints.push(complaint));
   const { numPassages, passages, questions } = contents;

@@ -54,6 +54,8 @@ export interface RetrieverKind {
     options: RetrieverOptions,
     signal?: AbortSignal,
   ) => Promise<Retriever | undefined>;
+  /** Whether it compares the vectors of an encoder. */
+  readonly isDense?: boolean;
 }
 
 /** In bytes. */
@@ -125,6 +127,7 @@ const dense = (
   openIndex: (vectors: Vectors) => Promise<VectorIndex>,
 ): RetrieverKind => ({
   name,
+  isDense: true,
   create: async (passages, { encoder: folder = ENCODER, index }) => {
     const encoder = await openEncoder(folder);
     const opened = await openIndex(passageVectors(encoder, passages, index));
@@ -159,6 +162,10 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
 
 export const isAddress = (name: string): boolean =>
   /^https?:\/\//i.test(name) || isMilvusAddress(name);
+
+/** Whether a retriever, a name or an address, compares the vectors of an encoder. */
+export const isDense = (name: string): boolean =>
+  isAddress(name) ? isMilvusAddress(name) : RETRIEVERS.get(name).isDense === true;
 
 /** A retriever in a configuration: a name in the registry, or the address of a server. */
 export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { Setup } from '../../lib/commands/common/setup.js';
-import { defaultBatchSize } from '../../lib/commands/evaluate.js';
+import { defaultBatchSize } from '../../lib/commands/evaluate-answers.js';
 import { readJson } from '../../lib/io/files.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { folderForEach } from '../folder.js';

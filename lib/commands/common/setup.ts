@@ -16,13 +16,13 @@ import {
 } from '../../policy/folders/folder-settings.js';
 import { TRAINED_MODELS } from '../../policy/folders/trained-models.js';
 import { isLarge, type ModelConfig } from '../../policy/model/families.js';
-import { isMilvusAddress } from '../../retrieval/milvus.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import {
   createRetriever,
   openIndex,
   DEFAULT_RETRIEVER,
   isAddress,
+  isDense,
   type RetrieverOptions,
 } from '../../retrieval/retrievers.js';
 import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
@@ -289,7 +289,7 @@ export async function warnOfEncoder({
   data,
 }: Pick<RetrieverSettings, 'retriever' | 'encoder' | 'data'>): Promise<void> {
   const isDefault = resolve(encoder) === resolve(ENCODER);
-  if (/^(exact|hnsw)$/.test(retriever) && isDefault && !(await isSmallWorld(data)))
+  if (isDense(retriever) && isDefault && !(await isSmallWorld(data)))
     log(
       'encoder: the small world’s, which compares spellings rather than meanings; name a better one with --encoder',
     );
@@ -300,13 +300,11 @@ export function requireSearchOptions(
   { analyzer, encoder }: Pick<RetrieverSettings, 'analyzer' | 'encoder'>,
   name: string,
 ): void {
-  const isDense = ['exact', 'hnsw'].includes(name) || isMilvusAddress(name);
-  const isServer = isAddress(name) && !isDense;
-  if (encoder !== undefined && (name === 'bm25' || isServer))
+  if (encoder !== undefined && (name === 'bm25' || (isAddress(name) && !isDense(name))))
     throw new Error(
       `Expected a dense retriever with --encoder, but got ${name}. Add --retriever exact, or leave out --encoder.`,
     );
-  if (analyzer !== undefined && (isDense || isServer))
+  if (analyzer !== undefined && (isDense(name) || isAddress(name)))
     throw new Error(`Expected bm25 with --analyzer, but got ${name}. Leave out --analyzer.`);
 }
 
