@@ -222,12 +222,14 @@ export async function openChatPolicy(
     onText: NonNullable<ReplyOptions['onText']>,
   ): Promise<RawReply> => {
     const reply: RawReply = { message: messageSchema.parse({}), finish_reason: null };
+    let hasBegun = false;
     const onData = async (data: string): Promise<void> => {
       const { choices, usage } = parseChunk(data);
       if (usage) reply.usage = usage;
       for (const choice of choices ?? []) {
         if (choice.finish_reason) reply.finish_reason = choice.finish_reason;
         if (!choice.delta) continue;
+        hasBegun = true;
         addDelta(reply.message, choice.delta);
         const part = choice.delta.content || choice.delta.refusal;
         if (part) await onText(part);
@@ -245,11 +247,12 @@ export async function openChatPolicy(
       if (!data) throw error;
       Object.assign(reply, data.choices[0], { usage: data.usage ?? undefined });
       await onText(reply.message.content || reply.message.refusal || '');
-      return true;
+      return (hasBegun = true);
     });
-    if (isDone || reply.finish_reason) return reply;
+    const hasEnd = isDone || reply.finish_reason;
+    if (hasBegun && hasEnd) return reply;
     throw new AnswerError(
-      `Expected a stream of events from ${safeUrl} with a finish_reason or [DONE], but got no end.`,
+      `Expected a stream of events from ${safeUrl} with ${hasEnd ? 'parts of a reply (delta), but got none' : 'a finish_reason or [DONE], but got no end'}.`,
     );
   };
 
@@ -360,12 +363,16 @@ function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchem
   for (const { index, id, function: part } of delta.tool_calls ?? []) {
     const calls = (message.tool_calls ??= []);
     let call = calls.findLast((earlier) => earlier.index === index);
-    // Some servers send all calls with index 0.
-    if (!call || (id && call.id && id !== call.id)) {
+    // Some servers send all calls with index 0, even without ids.
+    const isOther =
+      id && call?.id
+        ? id !== call.id
+        : part?.name && part.arguments && tryParseJson(call?.function.arguments ?? '');
+    if (!call || isOther) {
       call = { index, id: undefined, function: { name: '', arguments: '' } };
       calls.push(call);
     }
-    call.id ??= id;
+    call.id ||= id;
     // Some servers repeat the name in each part.
     if (part?.name !== call.function.name) call.function.name += part?.name ?? '';
     call.function.arguments += part?.arguments ?? '';
@@ -397,6 +404,10 @@ function readReply(
     throw new ReplyError(
       `Expected a whole answer or tool calls, but the token limit was reached first (finish_reason: ${finish}). Allow more, such as --set rollout.maxNewTokens=8000.`,
     );
+  if (/tool|function/.test(finish ?? '') && !calls?.length && !content?.trim())
+    throw new ReplyError(
+      `Expected the tool calls that finish_reason: ${finish} tells of, but the server sent none (tool_calls).`,
+    );
   if (isCutOff(finish))
     throw new ReplyError(
       `Expected a complete reply, but the server withheld or ended it (finish_reason: ${finish}).`,
@@ -408,7 +419,7 @@ function readReply(
     ...(thought !== undefined && { reasoning_content: thought }),
     ...(calls?.length && {
       tool_calls: calls.map(({ id, function: called }, i) => ({
-        id: id ?? `call-${i}`,
+        id: id || `call-${i}`,
         type: 'function' as const,
         function: called,
       })),

@@ -140,6 +140,12 @@ describe('openChatPolicy', () => {
     await start(() => stream(...deltas, choose({ finish_reason: 'tool_calls' })));
     const reply = (await open()).reply(QUESTION, { ...OPTIONS, onText: () => undefined });
     expect((await reply).message).toEqual(message);
+    // As Gemini sends them.
+    const nameless = calls.map((one) => choose({ delta: { tool_calls: [{ ...one, id: '' }] } }));
+    await start(() => stream(...nameless, choose({ finish_reason: 'stop' })));
+    const numbered = (await open()).reply(QUESTION, { ...OPTIONS, onText: () => undefined });
+    const renamed = message.tool_calls!.map((one, i) => ({ ...one, id: `call-${i}` }));
+    expect((await numbered).message.tool_calls).toEqual(renamed);
   });
 
   it('takes a repeated name once, and last parts without delta or choices', async () => {
@@ -186,6 +192,8 @@ describe('openChatPolicy', () => {
     ['an error in a stream', stream(text, { error: { message: 'crashed' } }), /crashed/],
     ['an error of another form', stream(text, { object: 'error', message: 'crashed' }), /crashed/],
     ['other JSON in place of a stream', Response.json({ time: 12 }), /got: .*12/],
+    ['a stream without a reply', stream({ detail: 'busy' }, { choices: [{ finish_reason: 'stop' }] }), /got none/],
+    ['lost tool calls', stream(choose({ finish_reason: 'tool_calls' })), /sent none/],
     ['half an answer', stream(text, choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['no text within the token limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['half an answer of Mistral', stream(text, choose({ finish_reason: 'model_length' })), /model_/],
