@@ -2,12 +2,11 @@
  * Exports a training setup for any other trainer: questions as rows, rewards and rollout
  * settings, and the Python package, with tests that its rewards are identical.
  */
-import { readFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { selectSplit, questionType, type Question, type QuestionType } from '../data/question.js';
 import { hasNoCredentials, splitCredentials } from '../io/credentials.js';
-import { decodeText, jsonLine, writeFileSafely } from '../io/files.js';
+import { jsonLine, readTextSync, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import type { RewardConstants } from '../rewards/parallelsearch.js';
 import {
@@ -202,7 +201,7 @@ const PYTHON = packagePath('data', 'templates', 'python');
 /** Generated cases: `rewards`, and `rollouts` with their expected results. */
 function readDrawn(name: 'rewards' | 'rollouts'): string {
   const file = path.join(PYTHON, 'cases', `${name}.jsonl.gz`);
-  return decodeText(readFileSync(file), file);
+  return readTextSync(file);
 }
 
 /** The arguments of Python's `compute_score`, and the expected result. */

@@ -7,6 +7,7 @@ import {
   createWriteStream,
   existsSync,
   fstatSync,
+  readFileSync,
   readSync,
   type Stats,
 } from 'node:fs';
@@ -18,7 +19,7 @@ import { createGunzip, gunzipSync } from 'node:zlib';
 import { FORMAT_BYTES, nameFormat } from './formats.js';
 import { describeError, parseJson, parsePlainJson } from './json.js';
 import { shortPath } from './paths.js';
-import { namingFile, systemReason } from './system-errors.js';
+import { naming, namingFile, systemReason } from './system-errors.js';
 
 let numWritten = 0;
 
@@ -76,12 +77,6 @@ export function writeLines<T>(
   return writeTextsSafely(path, lines());
 }
 
-const naming =
-  (path: string) =>
-  (error: unknown): never => {
-    throw namingFile(error, path);
-  };
-
 /** Appends to a file; errors name it. */
 export const appendText = (path: string, text: string): Promise<void> =>
   fs.appendFile(path, text).catch(naming(path));
@@ -122,7 +117,8 @@ async function replaceFile(
     }
     await fs.rename(partial, target);
   } finally {
-    await fs.rm(partial, { force: true });
+    // The error of writing says more.
+    await fs.rm(partial, { force: true }).catch(() => undefined);
   }
   await flush(dirname(target));
 }
@@ -224,6 +220,15 @@ export function decodeText(bytes: Uint8Array, path: string): string {
     start = end + 1;
   }
   throw new Error(notUtf8(`${shortPath(path)}, line ${line}`));
+}
+
+/** Reads a text file, decompressed if it is gzip. @throws Error naming it */
+export function readTextSync(path: string): string {
+  try {
+    return decodeText(readFileSync(path), path);
+  } catch (error) {
+    throw namingFile(error, path);
+  }
 }
 
 /** A complaint about bytes that are not UTF-8. */

@@ -3,6 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { parsePlainJson, tryParseJson } from './json.js';
+import { naming } from './system-errors.js';
 
 export const fileSize = async (file: string): Promise<number> =>
   existsSync(file) ? (await stat(file)).size : 0;
@@ -30,7 +31,7 @@ export function parseLogLine(file: string, line: string): unknown {
 export async function readLog<Line>(file: string, maxBytes = Infinity): Promise<Line[]> {
   if (!existsSync(file)) return [];
   const start = Math.max(0, (await fileSize(file)) - maxBytes);
-  const lines = (await text(createReadStream(file, { start }))).split('\n');
+  const lines = (await text(createReadStream(file, { start })).catch(naming(file))).split('\n');
   if (!isComplete(lines.at(-1)!)) lines.pop();
   const complete = lines.slice(start === 0 ? 0 : 1).filter((line) => line.trim() !== '');
   return complete.map((line) => parseLogLine(file, line) as Line);

@@ -2,7 +2,11 @@
 import { hideCredentials } from './credentials.js';
 
 const SYSTEM_ERROR = /^(E[A-Z]+): (.+), (\w+)(?: '(.+?)')?(?: -> '.+')?$/;
-const ACTIONS: Readonly<Record<string, string>> = { mkdir: 'create', mkdtemp: 'create' };
+const ACTIONS: Readonly<Record<string, string>> = {
+  mkdir: 'create',
+  mkdtemp: 'create',
+  scandir: 'list',
+};
 /** Names that {@link partialPath} gives. */
 const PARTIAL = /\.\d+-\d+\.partial$/;
 
@@ -29,6 +33,13 @@ export function namingFile(error: unknown, path: string): unknown {
   if (system?.path === '') (error as Error).message += ` '${path}'`;
   return error;
 }
+
+/** A handler that adds the path to a system error without one. */
+export const naming =
+  (path: string) =>
+  (error: unknown): never => {
+    throw namingFile(error, path);
+  };
 
 /** `no such file or directory (ENOENT)`; undefined for other errors. */
 export const systemReason = (error: unknown): string | undefined => parse(error)?.reason;

@@ -1,7 +1,6 @@
 /** Reads, validates and writes notebook files in nbformat 4.5. */
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { decodeText, writeFileSafely } from '../io/files.js';
+import { readTextSync, writeFileSafely } from '../io/files.js';
 import { describeFaults, parseExactJson, printExactJson } from '../io/json.js';
 
 /** A string or a list of lines; {@link joinLines} joins them. */
@@ -129,11 +128,7 @@ export const splitLines = (text: string): string[] =>
 /** Reads and validates a notebook; adds cell ids if it is older than 4.5. */
 export function readNotebook(file: string): Notebook {
   const complaint = `${file} is not a notebook of nbformat 4`;
-  const notebook = parse(
-    jsonSchema.pipe(notebookSchema),
-    decodeText(readFileSync(file), file),
-    complaint,
-  );
+  const notebook = parse(jsonSchema.pipe(notebookSchema), readTextSync(file), complaint);
   const ids = new Set(notebook.cells.map(({ id }) => id));
   for (const [i, cell] of notebook.cells.entries()) {
     if (cell.id !== undefined) continue;

@@ -364,8 +364,14 @@ export function mergeOptions(
   options: ConfigOverrides,
   set: readonly string[] = [],
 ): ConfigOverrides {
-  const settings = mergeOverrides(...set.map(parseSetting));
+  const given = set.map(parseSetting);
+  const settings = mergeOverrides(...given);
   const values = new Map(flatten(settings));
+  for (const [name, value] of given.flatMap((setting) => flatten(setting)))
+    if (values.get(name) !== value)
+      throw new RangeError(
+        `Expected one value of ${name}, but --set has ${JSON.stringify(value)} and ${JSON.stringify(values.get(name))}. Leave one out.`,
+      );
   for (const [name, value] of flatten(options))
     if (value !== undefined && values.has(name) && values.get(name) !== value)
       throw new RangeError(

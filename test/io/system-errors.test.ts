@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { appendText, partialPath, writeFileSafely } from '../../lib/io/files.js';
+import { appendText, partialPath, readTextSync, writeFileSafely } from '../../lib/io/files.js';
 import { errorText, namingFile, systemReason } from '../../lib/io/system-errors.js';
 import { temporaryFolder } from '../folder.js';
 
@@ -28,6 +28,18 @@ it('says what could not be done with which file, and why', async () => {
 it('says that a file is a folder', async () => {
   expect(errorText(await failure(readFile(folder)))).toBe(
     'Could not read: it is a folder (EISDIR).',
+  );
+  const reading = (async () => readTextSync(folder))();
+  expect(errorText(await failure(reading))).toBe(
+    `Could not read ${folder}: it is a folder (EISDIR).`,
+  );
+});
+
+it('says what prevents writing, not cleaning up', async () => {
+  const file = path.join(folder, 'file');
+  await writeFileSafely(file, 'a');
+  expect(errorText(await failure(writeFileSafely(path.join(file, 'b'), 'c')))).toBe(
+    `Could not open ${path.join(file, 'b')}: not a directory (ENOTDIR).`,
   );
 });
 
