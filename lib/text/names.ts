@@ -1,6 +1,6 @@
 /** Finds proper names in English text by capital letters and quotes. */
 import { formatList } from './english.js';
-import { foldText } from './words.js';
+import { foldText, splitWords } from './words.js';
 
 const CAPITALISED = /^(?:[dl]['’])?\p{Lu}/u;
 /** A number directly after a capitalised word is part of the name: `Apollo 11`. */
@@ -92,11 +92,24 @@ function runEnd(words: readonly Word[], start: number): number {
  */
 const SEPARATE_NAMES = /(?<=\S\s+)\p{Lu}[\p{L}\d]+(?: \p{Lu}[\p{L}\d]+)*/gu;
 
-/** Returns a warning about the names in a question that no passage contains, or ''. */
+/**
+ * Returns a warning about the names in a question that no passage contains, or that none
+ * contains any of its words, or ''.
+ */
 export function unknownNamesWarning(question: string, passages: readonly string[]): string {
   const occurs = (name: string): boolean =>
     passages.some((passage) => foldText(passage).includes(foldText(name)));
   const names = [...new Set(question.match(SEPARATE_NAMES))].filter((name) => !occurs(name));
-  if (names.length === 0) return '';
+  if (names.length === 0) {
+    // Many scripts have no capitals.
+    const words = splitWords(question);
+    const hasWord = (passage: string): boolean => {
+      const folded = foldText(passage);
+      return words.some((word) => folded.includes(word));
+    };
+    return passages.some(hasWord)
+      ? ''
+      : 'No passage has a word of the question: the answer will be a guess.';
+  }
   return `No passage mentions ${formatList(names.map((name) => `“${name}”`))}: the answer will be a guess.`;
 }

@@ -52,4 +52,12 @@ describe('unknownNamesWarning', () => {
   ])('lists names that no passage mentions: %j', (question, names) => {
     expect(unknownNamesWarning(question, passages).match(/“[^”]+”/g) ?? []).toEqual(names);
   });
+
+  it.each(['谁执导了《红河》？', 'أين القاهرة؟', '서울은 어디?', '😀'])(
+    'says that no passage has a word of the question: %s',
+    (question) => {
+      expect(unknownNamesWarning(question, passages)).toMatch(/^No passage has a word/);
+      expect(unknownNamesWarning(question, [...passages, `T\n${question}`])).toBe('');
+    },
+  );
 });

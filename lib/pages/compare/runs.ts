@@ -133,9 +133,13 @@ async function readLines(file: string, run: ComparedRun): Promise<void> {
       : parseTrajectory(value);
   };
   const expected = 'answers or trajectories of `evaluate`';
-  for await (const line of readJsonLines(file, parse, expected))
+  let numLines = 0;
+  for await (const line of readJsonLines(file, parse, expected)) {
+    numLines++;
     if ('segments' in line) run.trajectories.push(line);
     else run.answers.push(line);
+  }
+  if (numLines === 0) throw new Error(`Expected ${expected} in ${file}, but it is empty.`);
   const { method, model, seed } = (run.answers[0] ?? {}) as Partial<Answer>;
   run.settings = { ...(method && describeSettings({ method, model, seed })), ...run.settings };
 }

@@ -2,6 +2,7 @@
 import { createReadStream, existsSync } from 'node:fs';
 import path from 'node:path';
 import { range, sort } from 'd3-array';
+import { z } from 'zod';
 import { readJson, readLines } from '../../io/files.js';
 import { fileSize, isComplete, parseLogLine, readLog } from '../../io/logs.js';
 import {
@@ -62,14 +63,20 @@ export async function runVersion(folder: string): Promise<string> {
   return (await Promise.all(files.map(fileSize))).join('-');
 }
 
+/** Other programs write files of this name, too. */
+const describedSchema = z.object({
+  config: z.object({ method: z.string(), model: z.string(), seed: z.number() }),
+});
+
 /**
  * Reads the description of a run. A run recorded without `run.json` has the configuration
  * of its adapter and the preset of its method; null without either.
  */
 export async function readDescription(folder: string): Promise<RunDescription | null> {
   const file = path.join(folder, RUN_FILE);
-  if (existsSync(file)) {
-    const { data, ...run } = (await readJson(file)) as RunDescription;
+  const json = existsSync(file) ? await readJson(file) : undefined;
+  if (describedSchema.safeParse(json).success) {
+    const { data, ...run } = json as RunDescription;
     return data === undefined ? run : { ...run, data: path.resolve(folder, data) };
   }
   const adapters = [path.join(folder, 'adapter'), folder];

@@ -48,7 +48,12 @@ async function respond(
   const route = Object.hasOwn(routes, pathname) ? routes[pathname] : undefined;
   const html = await route?.(new URLSearchParams(query));
   if (html === undefined)
-    return text(404, `Expected one of the paths ${Object.keys(routes).join(', ')}.`);
+    return text(
+      404,
+      route
+        ? 'Expected a run of this folder, with the run.json that `train` writes.'
+        : `Expected one of the paths ${Object.keys(routes).join(', ')}.`,
+    );
   if (html === null) return text(204, null);
   return text(200, html, { 'content-type': 'text/html; charset=utf-8' });
 }

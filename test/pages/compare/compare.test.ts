@@ -226,6 +226,8 @@ describe('the comparison page', () => {
     await expect(readAll(`x=${inRoot('a')}`, `x=${inRoot('b')}`)).rejects.toThrow(/name x,/);
     writeFileSync(inRoot('bad.jsonl'), '{"a": 1}\n');
     await expect(readAll(inRoot('bad.jsonl'))).rejects.toThrow(/bad\.jsonl:1/);
+    writeFileSync(inRoot('empty.jsonl'), '\n');
+    await expect(readAll(inRoot('empty.jsonl'))).rejects.toThrow(/empty\.jsonl, but it is empty/);
     const [answers] = writeAnswers();
     const text = readFileSync(answers, 'utf8').replace(/"em":\d/, '"em":null');
     writeFileSync(inRoot('null.jsonl'), text);
