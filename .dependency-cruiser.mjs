@@ -1,7 +1,7 @@
 /**
  * The layers of lib/: a folder imports only from those below it, and nothing imports in
- * a circle. Checked by `npm test`. Top down, as README's table names them; rooms on
- * one line do not import each other.
+ * a circle. Checked by `npm test`. Top down, in the order of CONTRIBUTING's table;
+ * folders on one line do not import each other.
  */
 export const LAYERS = [
   ['cli.ts'],

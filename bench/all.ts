@@ -194,7 +194,7 @@ function tableText(rows: readonly Row[]): string {
     return `${median.toLocaleString('en')} ${unit}${p95Ms === undefined ? '' : ` (p95 ${p95Ms} ms)`}`;
   };
   const header =
-    '| work | size | backend | beside | ours | theirs | our seconds / theirs | peak, GB: ours / theirs |';
+    '| work | size | backend | compared with | ours | theirs | our seconds / theirs | peak, GB: ours / theirs |';
   const lines = rows.map((row) =>
     [
       row.work,

@@ -35,9 +35,9 @@ async function* readSource(
 ): AsyncGenerator<Question | null> {
   if (!existsSync(source))
     throw new Error(`Expected ${source}, but there is none. Check the path.`);
-  const kind = statSync(source);
-  if (kind.isDirectory()) yield* readFolder(source, passages);
-  else if (!kind.isFile())
+  const stats = statSync(source);
+  if (stats.isDirectory()) yield* readFolder(source, passages);
+  else if (!stats.isFile())
     throw new Error(`Expected ${source} to be a file, but it is a pipe. Save its text to a file.`);
   else if (source.endsWith('.parquet')) {
     const rows = await readParquet(source);

@@ -65,7 +65,7 @@ async function runImport(
   );
   if (!checkpoint && !recorded)
     throw new Error(
-      `Expected a checkpoint or rollouts of ${name} in ${folder}, but found neither.`,
+      `Expected a checkpoint or rollouts of ${name} in ${folder}, but found neither. Pass the folder that export wrote, or one with rollouts.`,
     );
   if (recorded) {
     const questions = await loadQuestions(data);

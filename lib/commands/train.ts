@@ -110,13 +110,13 @@ async function readConfig(
 }
 
 /** The configuration's rewards plus those in files; undefined without files. */
-async function withOwnRewards(
+async function loadCustomRewards(
   { rewards: { preset, ...overrides } }: TrainConfig,
   files: readonly string[] = [],
 ): Promise<Reward[] | undefined> {
   if (files.length === 0) return undefined;
-  const own = (await Promise.all(files.map(loadRewards))).flat();
-  const rewards = [...presetRewards(preset, overrides), ...own];
+  const custom = (await Promise.all(files.map(loadRewards))).flat();
+  const rewards = [...presetRewards(preset, overrides), ...custom];
   checkRewards(rewards);
   return rewards;
 }
@@ -165,9 +165,9 @@ function announceMemory(model: ModelConfig, config: TrainConfig, processes: numb
 }
 
 /**
- * The default number of processes: two for a small model on the CPU, of which it uses one
- * core only, if a step's rollouts exceed one batch. Otherwise one: a large model uses all
- * cores, and each process holds the model and takes seconds to start.
+ * The default number of processes: two if a small model runs on the CPU, where it uses
+ * one core only, and a step's rollouts exceed one batch. Otherwise one: a large model
+ * uses all cores, and each process holds the model and takes seconds to start.
  */
 function defaultProcesses(
   model: ModelConfig,
@@ -211,10 +211,12 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     return 0;
   }
   if (settings.port !== undefined && !settings.watch)
-    throw new Error('Expected --watch with --port, the port of its page.');
+    throw new Error(
+      'Expected --watch with --port, which sets the port of its page. Add --watch, or leave out --port.',
+    );
   const modelFolder = modelPath(config.model);
   await requireKnownData(modelFolder, settings, TRAIN_INSTEAD);
-  const rewards = await withOwnRewards(config, settings.reward);
+  const rewards = await loadCustomRewards(config, settings.reward);
   const folder =
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
   const questions = await trainingQuestions(settings.data, config);

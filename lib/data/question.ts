@@ -1,6 +1,6 @@
 /**
- * Questions and their dependency graphs. The question type is computed from the graph,
- * never stored as a separate label.
+ * Questions and their dependency graphs. The question type comes from the graph, or
+ * without one from the benchmark.
  */
 import { group, sort, sum } from 'd3-array';
 import { z } from 'zod';

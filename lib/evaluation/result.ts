@@ -54,7 +54,7 @@ export interface Measurement {
   behaviour?: Readonly<Record<string, boolean | null>>;
 }
 
-/** A policy's answer to a question: a line of `results.jsonl`. */
+/** A measurement and the policy that answered. */
 export interface QuestionResult extends Measurement {
   method: string;
   model: 'base' | 'instruct' | 'hasty' | 'paired';

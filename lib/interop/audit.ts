@@ -202,7 +202,7 @@ const checkTokenIds: Check = (row, model) =>
     if (at >= 0)
       return {
         turn: kind === 'response' ? turnAt(mask, at) : turn,
-        message: `${ids[at]} is no token id${model ? ` of a vocabulary of ${size}` : ''}`,
+        message: `${ids[at]} is not a token id${model ? ` (vocabulary size ${size})` : ''}`,
       };
     if (!model || text === undefined || ids.length === 0) return null;
     const decoded = model.tokenizer.decode(ids);

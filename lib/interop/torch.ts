@@ -1,6 +1,7 @@
 /**
- * Exports a training for one GPU that only needs PyTorch: questions, demonstrations as
- * token ids, the Python package, and a trainer that imitates, reinforces and answers.
+ * Exports a training setup for one GPU that only needs PyTorch: questions, demonstrations
+ * as token ids, the Python package, and a script that runs SFT, then GRPO, and answers
+ * questions.
  */
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,7 +16,7 @@ import { rewardConstants } from '../rewards/presets.js';
 import { rollOut } from '../rollout/rollout.js';
 import type { TrainConfig } from '../training/config.js';
 import { toSequence } from '../training/sequences.js';
-import { demonstrationLessons, isDemonstration } from '../training/supervised.js';
+import { demonstrationPolicies, isDemonstration } from '../training/supervised.js';
 import {
   PLAIN_TEMPLATE,
   pythonOptions,
@@ -77,8 +78,11 @@ async function demonstrate(
   const tokenizer = await readTokenizer(model);
   const lines: { tokenIds: readonly number[]; weights: number[] }[] = [];
   const options = { tokenizer, questions, maxLength: MAX_LENGTH };
-  const lessons = demonstrationLessons({ ...options, querySeparator: rollout.querySeparator });
-  for (const [number, { policy, rollout: changes }] of Object.entries(lessons))
+  const demonstrators = demonstrationPolicies({
+    ...options,
+    querySeparator: rollout.querySeparator,
+  });
+  for (const [number, { policy, rollout: changes }] of Object.entries(demonstrators))
     for (let start = 0; start < questions.length; start += BATCH_SIZE) {
       const part = questions.slice(start, start + BATCH_SIZE);
       const random = createRandom(seed).fork(`${number}, ${start}`);
@@ -93,8 +97,8 @@ async function demonstrate(
         const { tokenIds, lossMask } = toSequence(trajectory);
         const lastTurn = tokenIds.length - trajectory.segments.at(-1)!.tokenIds.length;
         const isCompared = questionType(part[i]) !== 'single_hop';
-        const weight = (i: number): number => (isCompared && i >= lastTurn ? FINAL_WEIGHT : 1);
-        lines.push({ tokenIds, weights: lossMask.map((one, i) => one * weight(i)) });
+        const weight = (t: number): number => (isCompared && t >= lastTurn ? FINAL_WEIGHT : 1);
+        lines.push({ tokenIds, weights: lossMask.map((one, t) => one * weight(t)) });
       }
     }
   return lines;

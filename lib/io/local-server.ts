@@ -10,9 +10,9 @@ export const isLocalHost = (host: string): boolean => LOCAL_HOSTS.includes(host)
 /** Why a server cannot listen, by Node's error code. */
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken. Choose another, or 0 for a free one',
-  EACCES: 'the port needs more rights. Choose one above 1023',
+  EACCES: 'the port needs administrator rights. Choose one above 1023',
   EADDRNOTAVAIL: 'this machine has no such address',
-  ENOTFOUND: 'no such name is known. Use an address of this machine',
+  ENOTFOUND: 'the host name cannot be resolved. Use an address of this machine',
 };
 
 /** Node's default of 511 is too small for a thousand simultaneous clients. */

@@ -8,7 +8,8 @@
  *    reward is credited to its last token, the rest to the rollout's last.
  * 3. The value head reads the policy's own hidden states, where the paper trains a second
  *    model; its gradient reaches the adapter with weight `valueWeight`.
- * 4. Learning rates and warm-up are the paper's, scaled to 200 steps.
+ * 4. The policy's learning rate is GRPO's, the value head's ten times that; both warm up
+ *    over the paper's shares of the steps.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { mean, sum, variance } from 'd3-array';

@@ -88,12 +88,12 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
 /** Share of parallelizable questions that demonstrations decompose. */
 const PARALLEL_SHARE = 0.3;
 
-type Lesson = { policy: Policy; rollout: Partial<RolloutConfig> };
+type DemonstrationPolicy = { policy: Policy; rollout: Partial<RolloutConfig> };
 
 /** An expert for each prompt that the model will see, with its rollout settings. */
-export function demonstrationLessons(
+export function demonstrationPolicies(
   options: Pick<ExpertOptions, 'tokenizer' | 'questions' | 'maxLength' | 'querySeparator'>,
-): Record<'parallel' | 'sequential' | 'closedBook', Lesson> {
+): Record<'parallel' | 'sequential' | 'closedBook', DemonstrationPolicy> {
   const expert = (share: Pick<ExpertOptions, 'parallelShare' | 'isClosedBook'>): Policy =>
     createExpert({ ...options, ...share });
   return {
@@ -134,12 +134,12 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
   const { querySeparator } = task.config.rollout;
   const maxLength = config.maxPositionEmbeddings;
   const options = { tokenizer, questions, maxLength, querySeparator };
-  const { parallel, sequential, closedBook } = demonstrationLessons(options);
-  const lessons = [parallel, sequential, parallel, sequential, closedBook];
+  const { parallel, sequential, closedBook } = demonstrationPolicies(options);
+  const demonstrators = [parallel, sequential, parallel, sequential, closedBook];
   return buildTrainer(session, {
     isOnPolicy: false,
     isDecaying: true,
-    sampling: ({ index }) => lessons[index % lessons.length],
+    sampling: ({ index }) => demonstrators[index % demonstrators.length],
     prepare: ({ trajectories }, { questions }) => {
       const isUsed = trajectories.map((trajectory, i) => isDemonstration(trajectory, questions[i]));
       if (trajectories.every(({ finish }) => finish === 'length'))

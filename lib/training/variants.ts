@@ -46,7 +46,7 @@ export const variantSettings = {
 
 type VariantSettings = z.infer<z.ZodObject<typeof variantSettings>>;
 
-/** Fills in the defaults of a variant, which are those of the authors' code. */
+/** Fills in the defaults: the paper's objective. */
 export const grpoVariant = ({
   lossType = 'dapo',
   importanceSamplingLevel = 'token',

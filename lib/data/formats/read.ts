@@ -75,7 +75,9 @@ async function* readArray(file: string, path: string): AsyncGenerator<unknown> {
     }
   }
   if (!parser.isEnded)
-    throw new Error(`Expected a JSON array in ${file}, but the file is truncated.`);
+    throw new Error(
+      `Expected a JSON array in ${file}, but the file is truncated. Download it again.`,
+    );
 }
 
 /** Where a file has its array; null for lines. */

@@ -63,13 +63,7 @@ export interface Trainings {
 const groupTrainings = (answers: readonly QuestionResult[]) =>
   flatRollup(
     answers,
-    (group) => [
-      ...rollup(
-        group,
-        (own) => own,
-        ({ initSeed, seed }) => `${initSeed}/${seed}`,
-      ).values(),
-    ],
+    (ofMethod) => [...group(ofMethod, ({ initSeed, seed }) => `${initSeed}/${seed}`).values()],
     ({ method }) => method,
     ({ model }) => model,
   );
@@ -95,8 +89,8 @@ export function compareSeeds(answers: readonly QuestionResult[], options: Summar
   ].filter(([, seeds]) => seeds.size > 1);
   const seedName = (name: string, seed: number): string => `${name}, seed ${seed}`;
   const named = trainings.flatMap(([name, seeds]) =>
-    [...seeds].flatMap(([seed, group]) =>
-      group.map((answer) => ({ ...answer, method: seedName(name, seed), initSeed: 1, seed: 1 })),
+    [...seeds].flatMap(([seed, own]) =>
+      own.map((answer) => ({ ...answer, method: seedName(name, seed), initSeed: 1, seed: 1 })),
     ),
   );
   if (named.length === 0) return [];
@@ -119,7 +113,7 @@ export function compareSeeds(answers: readonly QuestionResult[], options: Summar
 const averageEm = (answers: readonly QuestionResult[]): number => {
   const byBenchmark = rollup(
     answers,
-    (group) => mean(group, ({ em }) => em)!,
+    (own) => mean(own, ({ em }) => em)!,
     ({ benchmark }) => benchmark,
   );
   return mean(byBenchmark.values())!;

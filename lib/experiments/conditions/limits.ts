@@ -57,9 +57,9 @@ export const LIMITS_TEST: FreshTest = { name: 'budget', folder: CONDITIONS };
 const FORCED_TOKENS = 24;
 
 /**
- * The context that forces an answer after so many turns: the thought that led to the next
- * search, then `<answer>`. Null if there is no such thought, because the policy has
- * answered or its context is full.
+ * The context that forces an answer after the last allowed turn: the thought that led to
+ * the next search, then `<answer>`. Null if there is no such thought, because the policy
+ * has answered or its context is full.
  */
 export function forcedContext(
   { segments }: Pick<Trajectory, 'segments'>,
@@ -78,7 +78,7 @@ interface Answered {
   trajectory: Trajectory;
 }
 
-/** Forces an answer from each policy that has not answered after so many turns. */
+/** Forces an answer from each policy that has not answered within the limit. */
 async function forceAnswers(
   policy: LocalPolicy,
   answered: readonly Answered[],

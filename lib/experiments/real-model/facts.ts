@@ -24,10 +24,9 @@ import {
   MULTI_HOP_TEST,
   openWorld,
   readQuestionIds,
-  type Edition,
   type FreshRun,
 } from './answering.js';
-import type { FreshAnswer } from './second-edition.js';
+import { decodeMethod, encodeMethod, type FreshAnswer } from './second-edition.js';
 import { missingInputs, RETRIEVER } from './settings.js';
 
 const PARALLEL = 'untrained:parallel';
@@ -110,14 +109,12 @@ export const realModelFacts: Experiment = {
   }),
 };
 
-const nameOf = (edition: Edition, method: string): string => JSON.stringify([edition, method]);
-
 /** Computes what each model concludes, and what RL changes. */
 export function compareFacts(
   { answers, provenance }: Answered<FreshAnswer>,
   options: SummaryOptions,
 ) {
-  const named = answers.map((one) => ({ ...one, method: nameOf(one.edition, one.method) }));
+  const named = answers.map((one) => ({ ...one, method: encodeMethod(one.edition, one.method) }));
   const em = mainMeasure('em');
   const settings = {
     measures: [
@@ -126,11 +123,8 @@ export function compareFacts(
       { ...em, metric: 'em_yes_no', includes: ({ isYesNo }: QuestionKey) => isYesNo },
     ],
     filter: where({ benchmark: 'all', subset: 'all' }),
-    pairs: [[nameOf('second', 'parallelsearch'), nameOf('second', PARALLEL)] as const],
+    pairs: [[encodeMethod('second', 'parallelsearch'), encodeMethod('second', PARALLEL)] as const],
   };
   const tidy = summarise({ answers: named, provenance }, settings, options);
-  return splitNames(tidy, (name) => {
-    const [edition, method] = JSON.parse(name) as [string, string];
-    return { edition, method };
-  });
+  return splitNames(tidy, decodeMethod);
 }

@@ -69,7 +69,7 @@ export const MEASURES: readonly Measure[] = [
 ];
 
 /**
- * Exact match if a question may take so many search turns. A policy does not know the
+ * Exact match within a limit of search turns. A policy does not know the
  * limit, so its other answers are the same, and those that come later are wrong.
  */
 const LIMITED: readonly Measure[] = TURN_LIMITS.map((turns) => ({
@@ -78,16 +78,16 @@ const LIMITED: readonly Measure[] = TURN_LIMITS.map((turns) => ({
 }));
 
 /** A name for a method of an edition in the table that compares both. */
-const tag = (edition: Edition, method: string, seed?: number): string =>
+export const encodeMethod = (edition: Edition, method: string, seed?: number): string =>
   JSON.stringify(seed === undefined ? [edition, method] : [edition, method, seed]);
-function untag(name: string): { edition: Edition; method: string; seed?: number } {
+export function decodeMethod(name: string): { edition: Edition; method: string; seed?: number } {
   const [edition, method, seed] = JSON.parse(name) as [Edition, string, number?];
   return { edition, method, ...(seed !== undefined && { seed }) };
 }
 const [FIRST_WARM_UP, WARMED_UP, PROMPTED, SEARCH_R1, OURS] = [
-  tag('first', 'untrained:search-r1'),
+  encodeMethod('first', 'untrained:search-r1'),
   ...['untrained:search-r1', 'untrained:parallel', 'search-r1', 'parallelsearch'].map((method) =>
-    tag('second', method),
+    encodeMethod('second', method),
   ),
 ];
 
@@ -99,14 +99,14 @@ function summariseEditions(
 ) {
   const { subsets, pairs, bySeed = false } = settings;
   const ours = { edition: 'second', method: 'parallelsearch' };
-  const named = answers.map((one) => ({ ...one, method: tag(one.edition, one.method) }));
+  const named = answers.map((one) => ({ ...one, method: encodeMethod(one.edition, one.method) }));
   const seeds = (bySeed ? matching(answers, ours) : []).map((one) => {
-    return { ...one, method: tag(one.edition, one.method, one.seed) };
+    return { ...one, method: encodeMethod(one.edition, one.method, one.seed) };
   });
   const measures = [...MEASURES, ...LIMITED];
   const filter = where({ subset: subsets });
   const read = { answers: [...named, ...seeds], provenance };
-  return splitNames(summarise(read, { measures, filter, pairs }, options), untag);
+  return splitNames(summarise(read, { measures, filter, pairs }, options), decodeMethod);
 }
 
 const limitsSchema = z.array(
@@ -169,7 +169,7 @@ const READING = { metric: 'em_if_evidence' };
 const SUBSETS = ['all', 'parallelizable', 'sequential', 'hybrid'];
 
 /** The predictions about HotpotQA and 2WikiMultiHopQA. */
-function expectedOf(figures: Figures): Record<string, Expected> {
+function expectedPredictions(figures: Figures): Record<string, Expected> {
   const searchR1 = { ...OUR_FIGURES, ...EM, method: 'search-r1' };
   const otherPrompt = { ...WARM_UP, ...READING };
   return {
@@ -216,15 +216,21 @@ export function compareEditions(read: Answered<FreshAnswer>, options: SummaryOpt
     [OURS, PROMPTED],
     // The effect of reading first.
     [WARMED_UP, FIRST_WARM_UP],
-    [OURS, tag('first', 'parallelsearch')],
+    [OURS, encodeMethod('first', 'parallelsearch')],
   ];
   const summary = summariseEditions(read, { subsets: SUBSETS, pairs, bySeed: true }, options);
   const { rows, contrasts, provenance } = summary;
   const tables = { rows: rows.filter(({ seed }) => seed === undefined), contrasts };
   const seeds = rows.filter(({ seed }) => seed !== undefined);
-  const answers = read.answers.map((one) => ({ ...one, method: tag(one.edition, one.method) }));
+  const answers = read.answers.map((one) => ({
+    ...one,
+    method: encodeMethod(one.edition, one.method),
+  }));
   const labelling = { measures: behaviourMeasures(answers), filter: where(WHOLE), pairs: [] };
-  const behaviour = splitNames(summarise({ answers, provenance }, labelling, options), untag).rows;
+  const behaviour = splitNames(
+    summarise({ answers, provenance }, labelling, options),
+    decodeMethod,
+  ).rows;
   const find = (figure: Fields): string => percent(findValue(tables, figure));
   const overBefore = { against: 'untrained:parallel', kind: 'difference' };
   const gap = findFigure(tables, { ...OUR_FIGURES, ...EM, ...overBefore })!;
@@ -247,7 +253,7 @@ export function compareEditions(read: Answered<FreshAnswer>, options: SummaryOpt
   return {
     ...tables,
     provenance,
-    predictions: checkCommitted(tables, expectedOf(tables)),
+    predictions: checkCommitted(tables, expectedPredictions(tables)),
     finding: `After demonstrations that teach reading, SmolLM2-135M gets ${find(warmUp)} of fresh questions right; the first edition got ${find({ ...warmUp, edition: 'first' })}. Only ${steps} RL steps then teach it to decompose ${find({ ...OUR_FIGURES, ...DECOMPOSED })} of comparisons (${find({ ...BEFORE, ...DECOMPOSED })} before) with ${shareWords(1 - findValue(tables, CALLS))} fewer model calls than Search-R1. They add ${gap.low > 0 ? '' : 'no '}right answers: ${find({ ...OUR_FIGURES, ...EM })} (seeds: ${bySeed.join(' and ')}).`,
     frames: { seeds, behaviour },
     figures: {
@@ -319,7 +325,7 @@ export function compareElsewhere(read: Answered<FreshAnswer>, options: SummaryOp
     [OURS, SEARCH_R1],
     [OURS, PROMPTED],
     [WARMED_UP, FIRST_WARM_UP],
-    [WARMED_UP, tag('second', 'r1')],
+    [WARMED_UP, encodeMethod('second', 'r1')],
   ];
   const subsets = ['all', 'single_hop', 'parallelizable', 'sequential', 'hybrid'];
   const tidy = summariseEditions(read, { subsets, pairs }, options);

@@ -24,8 +24,8 @@ import {
 
 /** Seconds per step on two cores, with two RL runs at a time. For the estimate only. */
 const ROUGH_SECONDS = { warmUp: 60, rl: 200 };
-/** Generation makes little use of a second core. */
-const SIDE_BY_SIDE = 2;
+/** RL runs at a time: generation makes little use of a second core. */
+const MAX_CONCURRENT_RUNS = 2;
 
 const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
 const numSteps = (run: RealRun): number => trainerSettings(realConfig(run)).steps;
@@ -51,7 +51,7 @@ export const realTraining: Preparation = {
   },
   run: async ({ backend, signal, onProgress }) => {
     const runs = untrainedRuns();
-    const reinforced = runs.filter((run) => !isWarmUp(run));
+    const rlRuns = runs.filter((run) => !isWarmUp(run));
     const cores = availableParallelism();
     const train = (run: RealRun, threads: number): Promise<void> =>
       runTool(
@@ -62,9 +62,9 @@ export const realTraining: Preparation = {
     const progress = { folders: runs.map(runFolder), numSteps: sum(runs, numSteps), onProgress };
     await withTrainingProgress(progress, async () => {
       for (const run of runs.filter(isWarmUp)) await train(run, cores);
-      if (reinforced.length > 0) await makeInitialModel();
-      const threads = Math.max(1, Math.floor(cores / SIDE_BY_SIDE));
-      await runConcurrently(reinforced, SIDE_BY_SIDE, (run) => train(run, threads));
+      if (rlRuns.length > 0) await makeInitialModel();
+      const threads = Math.max(1, Math.floor(cores / MAX_CONCURRENT_RUNS));
+      await runConcurrently(rlRuns, MAX_CONCURRENT_RUNS, (run) => train(run, threads));
     });
   },
 };

@@ -52,5 +52,5 @@ export const keptSteps = (run: PolicyRun): readonly number[] => {
   return hasEarlierSteps(run) ? KEPT_STEPS : [];
 };
 
-/** Folder of the adapter after so many steps, in {@link adapterFolder}. */
+/** Folder of the adapter at a step, in {@link adapterFolder}. */
 export const stepFolder = (numSteps: number): string => `step-${numSteps}`;

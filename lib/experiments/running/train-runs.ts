@@ -56,7 +56,7 @@ export async function runFolder(run: PolicyRun, maxSteps?: number): Promise<stri
   return packagePath('runs', 'training', hash + suffix, runName(run));
 }
 
-/** Means over greedy answers after so many steps; step 0 is the model without adapter. */
+/** Means over greedy answers at a step; step 0 is the model without adapter. */
 export interface DevPoint {
   step: number;
   reward: number;

@@ -13,9 +13,9 @@ interface Call {
 export type RolloutShape = readonly Call[];
 
 export interface Engine {
-  /** Milliseconds of a decoding step with so many rows. */
+  /** Milliseconds of a decoding step, by its number of rows. */
   stepMs(rows: number): number;
-  /** Milliseconds to read so many tokens; nothing is decoded meanwhile. */
+  /** Milliseconds to read a number of tokens; nothing is decoded meanwhile. */
   readMs(tokens: number): number;
 }
 
@@ -35,7 +35,7 @@ export interface Cluster {
   /** Overhead of a request, work per sub-query, and number of concurrent searches. */
   search: { requestMs: number; serviceMs: number; servers: number };
   promptTokens: number;
-  /** Tokens that a turn with so many sub-queries returns. */
+  /** Tokens that a turn returns, by its number of sub-queries. */
   foundTokens: (subQueries: number) => number;
 }
 

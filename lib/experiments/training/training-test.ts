@@ -1,4 +1,4 @@
-/** Fresh tests of trainings: the policies of runs, after so many steps, answer once. */
+/** Evaluates runs at given steps, once, on questions sampled after their training. */
 import { join } from 'node:path';
 import { evaluatePolicy } from '../../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
@@ -30,7 +30,7 @@ import { identify, instructRuns, stepFolder } from '../running/runs.js';
 import { planTraining } from '../running/train-runs.js';
 import { NEAR_MISSES, withNearMisses } from './near-misses.js';
 
-/** A run after so many RL steps. */
+/** A run at an RL step. */
 export interface Stage {
   run: PolicyRun;
   step: number;
@@ -54,7 +54,7 @@ function stageFolders({ run, step }: Stage): PolicyFolders {
   return { model, adapter: step < steps ? join(adapter, stepFolder(step)) : adapter };
 }
 
-/** Answers a fresh test with a run's policy after so many steps. */
+/** Answers a fresh test with a run's policy at a step. */
 async function answerFreshTest(
   test: TrainingTestSpec,
   stage: Stage,

@@ -15,7 +15,7 @@ import {
 /** Name of the labels' check boxes, and of the labels in an address. */
 const LABELS = 'labels';
 
-/** A search starts after a pause in typing of so many milliseconds. */
+/** Pause in typing after which a search starts, in milliseconds. */
 const SEARCH_DELAY_MS = 120;
 
 /**
