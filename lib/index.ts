@@ -6,8 +6,13 @@
 export { createTokenizer, type Tokenizer } from './text/tokenizer.js';
 export { exactMatch, tokenF1 } from './text/answer-match.js';
 export { PROMPTS, type Prompt } from './text/prompts.js';
-export { findQuestion, createPassages, graphQuestionType } from './data/question.js';
-export type { Passage, Question, QuestionType } from './data/question.js';
+export { createPassages, type Passage } from './data/passage.js';
+export {
+  findQuestion,
+  graphQuestionType,
+  type Question,
+  type QuestionType,
+} from './data/question.js';
 export { questionSchema, readPassages, readQuestions } from './data/flashrag.js';
 export { loadWorld, type World } from './retrieval/small-world.js';
 export { createRandom, type Random } from './random.js';
@@ -91,7 +96,7 @@ export { runTraining, type TrainingRun } from './training/run.js';
 
 // evaluation
 export { evaluatePolicy, type EvaluateOptions } from './evaluation/evaluate.js';
-export { measure, type QuestionResult } from './evaluation/result.js';
+export { measure, type QuestionResult } from './evaluation/measurement.js';
 export {
   BEHAVIOURS,
   behaviourMeasures,

@@ -11,7 +11,7 @@ import {
   type Section,
 } from '../data/documents.js';
 import { dataSetFiles, formatPassages, type Passage } from '../data/flashrag.js';
-import { makePassages } from '../data/passages.js';
+import { makePassages } from '../data/split-documents.js';
 import { writeLines } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { systemReason } from '../io/system-errors.js';

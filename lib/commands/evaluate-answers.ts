@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { dataSetFiles, type Question } from '../data/flashrag.js';
 import { labelTrajectory } from '../evaluation/behaviour.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
-import { measure } from '../evaluation/result.js';
+import { measure } from '../evaluation/measurement.js';
 import { writeLines } from '../io/files.js';
 import { withFileLock } from '../io/folder-lock.js';
 import { shortPath } from '../io/paths.js';

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { sum } from 'd3-array';
 import { loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.js';
-import type { Measurement } from '../evaluation/result.js';
+import type { Measurement } from '../evaluation/measurement.js';
 import { writeFileSafely } from '../io/files.js';
 import { compareHtml } from '../pages/compare/page.js';
 import type { TokenUsage } from '../policy/chat-policy.js';

@@ -16,7 +16,7 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
     playground: async () => (await import('./playground.js')).playgroundCommand(),
   },
   'Train:': {
-    'warm-up': async () => (await import('./train.js')).warmUpCommand(),
+    'warm-up': async () => (await import('./warm-up.js')).warmUpCommand(),
     train: async () => (await import('./train.js')).trainCommand(),
     sweep: async () => (await import('./sweep.js')).sweepCommand(),
     methods: async () => (await import('./methods.js')).methodsCommand(),

@@ -26,7 +26,7 @@ import { runTool } from '../experiments/running/train-runs.js';
 import { trajectories } from '../experiments/trajectories.js';
 import { packagePath, requireClone, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
-import { startKernel, type Kernel } from '../notebook/kernel-process.js';
+import { startKernel, type Kernel } from '../notebook/kernel.js';
 import { exportReport, readResults } from '../pages/notebook/reports.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { describeDuration, interruptible, parseCount, log } from './common/cli-utils.js';

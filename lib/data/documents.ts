@@ -11,7 +11,7 @@ import { unpack } from '../io/files.js';
 import { parseJson } from '../io/json.js';
 import { readParquet } from '../io/parquet.js';
 import { formatList } from '../text/english.js';
-import { splitContents } from './question.js';
+import { splitContents } from './passage.js';
 
 export interface Section {
   /** The document's title and the headings above the paragraphs, joined by ` - `. */

@@ -1,13 +1,8 @@
 /** Parses the FlashRAG format: JSON Lines; `contents` is title, line break, text. */
 import { z } from 'zod';
 import { parseJson } from '../io/json.js';
-import {
-  splitContents,
-  questionMetadataSchema,
-  type Passage,
-  type Question,
-  type QuestionMetadata,
-} from './question.js';
+import { splitContents, type Passage } from './passage.js';
+import { questionMetadataSchema, type Question, type QuestionMetadata } from './question.js';
 
 const idSchema = z
   .union([z.string().min(1), z.number()], 'expected text or a number')

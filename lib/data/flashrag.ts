@@ -6,9 +6,11 @@ import { basename, join, resolve } from 'node:path';
 import { decodeText, MAX_LINE_LENGTH, notUtf8, openFile, readLines } from '../io/files.js';
 import { shortPath, SMALL_WORLD } from '../io/paths.js';
 import { parsePassage, parsePassages, parseQuestions, refuse } from './flashrag-text.js';
-import type { Passage, Question } from './question.js';
+import type { Passage } from './passage.js';
+import type { Question } from './question.js';
 
-export type { Passage, Question } from './question.js';
+export type { Passage } from './passage.js';
+export type { Question } from './question.js';
 export * from './flashrag-text.js';
 
 export const readPassages = async (path: string): Promise<Passage[]> =>

@@ -59,23 +59,6 @@ export const questionMetadataSchema = z.looseObject({
 
 export type QuestionMetadata = z.infer<typeof questionMetadataSchema>;
 
-export interface Passage {
-  id: string;
-  contents: string;
-  title: string;
-  text: string;
-}
-
-/** Makes passages from texts by title, with the ids `own-1`, `own-2` and so on. */
-export function createPassages(texts: Readonly<Record<string, string>>): Passage[] {
-  return Object.entries(texts).map(([title, text], i) => ({
-    id: `own-${i + 1}`,
-    contents: joinContents(title, text),
-    title,
-    text,
-  }));
-}
-
 export interface Question {
   id: string;
   question: string;
@@ -240,72 +223,4 @@ export function questionType({
 }: Pick<Question, 'metadata'>): QuestionType | undefined {
   if (graph?.length) return graphQuestionType(graph);
   return Object.hasOwn(BENCHMARK_TYPES, type) ? BENCHMARK_TYPES[type] : undefined;
-}
-
-/**
- * Splits a passage's contents into title, the first line without the quotes of FlashRAG's
- * Wikipedia dump, and text. A single line is text without a title.
- */
-export function splitContents(contents: string): { title: string; text: string } {
-  const end = contents.indexOf('\n');
-  if (end < 0) return { title: '', text: contents };
-  const firstLine = contents.slice(0, end).trim();
-  const quoted = /^"(.*)"$/s.exec(firstLine);
-  return { title: quoted ? quoted[1] : firstLine, text: contents.slice(end + 1).trim() };
-}
-
-/** The contents that {@link splitContents} splits; a title in quotes gets FlashRAG's, too. */
-export const joinContents = (title: string, text: string): string =>
-  `${/^".*"$/s.test(title) ? `"${title}"` : title}\n${text}`;
-
-/** Asks one sub-question per turn, or all that can be asked at once. */
-export type SearchMode = 'sequential' | 'parallel';
-
-/**
- * The nodes of each search turn, in an order that respects dependencies, chain by chain.
- * @throws Error if the graph has a cycle
- */
-export function searchPlan(graph: readonly SubQuestion[], mode: SearchMode): SubQuestion[][] {
-  const asked = new Set<string>();
-  const turns: SubQuestion[][] = [];
-  while (asked.size < graph.length) {
-    const ready = graph.filter(
-      (node) => !asked.has(node.id) && node.dependsOn.every((id) => asked.has(id)),
-    );
-    if (ready.length === 0)
-      throw new Error('Expected an acyclic dependency graph, but no sub-question can be asked.');
-    const turn = mode === 'parallel' ? ready : [ready[0]];
-    turn.forEach((node) => asked.add(node.id));
-    turns.push(turn);
-  }
-  return turns;
-}
-
-/** The nodes that no other node depends on; the answer follows from them. */
-export function finalNodes(graph: readonly SubQuestion[]): SubQuestion[] {
-  const needed = new Set(graph.flatMap((node) => node.dependsOn));
-  return graph.filter((node) => !needed.has(node.id));
-}
-
-/** The chain of sub-questions from the root to a node. */
-export function chainTo(node: SubQuestion, graph: readonly SubQuestion[]): SubQuestion[] {
-  const parent = graph.find((other) => node.dependsOn.includes(other.id));
-  return parent ? [...chainTo(parent, graph), node] : [node];
-}
-
-/** `birthYear` -> `birth year` */
-const attributeWords = ({ attribute }: SubQuestion): string =>
-  attribute.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-
-const HOW = { sequential: 'one by one', parallel: 'all at once', compound: 'in one query' };
-
-/**
- * The first thought of a demonstration: `Need director, then birth year.` or `Need year
- * of each, all at once.` Naming the attributes first tells the policy what to look for.
- */
-export function describePlan(graph: readonly SubQuestion[], mode: keyof typeof HOW): string {
-  const finals = finalNodes(graph);
-  const steps = chainTo(finals[0], graph).map(attributeWords).join(', then ');
-  if (finals.length === 1) return `Need ${steps}.`;
-  return `Need ${steps} of each, ${HOW[mode]}.`;
 }

@@ -17,7 +17,7 @@ import type { TextSegment } from '../text/response.js';
 import { openTag } from '../text/tags.js';
 import type { Interval } from './bootstrap.js';
 import { repeatedQueries, type Measure } from './metrics.js';
-import { measure, questionKey, type Measurement, type QuestionResult } from './result.js';
+import { measure, questionKey, type Measurement, type QuestionResult } from './measurement.js';
 
 /** Input of the labels: an answer's metrics, and more if recorded. */
 interface BehaviourFacts

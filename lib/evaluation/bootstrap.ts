@@ -24,7 +24,7 @@ import { group, mean, mode, sum } from 'd3-array';
 import { memoised } from '../memoise.js';
 import type { Random } from '../random.js';
 import type { Measure } from './metrics.js';
-import { questionKey, type QuestionResult } from './result.js';
+import { questionKey, type QuestionResult } from './measurement.js';
 import type { QuestionKey } from './selections.js';
 
 /** The answers of one policy to every question. */

@@ -8,7 +8,7 @@ import { createSearchCache } from '../retrieval/search.js';
 import type { RolloutOptions } from '../rollout/options.js';
 import { rollOut } from '../rollout/rollout.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { measure, type Measurement } from './result.js';
+import { measure, type Measurement } from './measurement.js';
 
 export interface EvaluateOptions {
   rollout: Omit<RolloutOptions, 'temperature' | 'signal'>;

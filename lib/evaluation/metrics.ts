@@ -2,7 +2,7 @@
 import { mean } from 'd3-array';
 import { criticalSteps } from '../rewards/sub-questions.js';
 import { paddedWords } from '../text/answer-match.js';
-import type { Measurement, QuestionResult } from './result.js';
+import type { Measurement, QuestionResult } from './measurement.js';
 import type { QuestionKey } from './selections.js';
 
 export function repeatedQueries({ searches }: Pick<Measurement, 'searches'>): number {

@@ -1,6 +1,6 @@
 /** Which questions a figure covers, and their weights. */
 import { range, rollup } from 'd3-array';
-import type { Measurement } from './result.js';
+import type { Measurement } from './measurement.js';
 
 /** Titles of the benchmarks in the paper's Table 2, by FlashRAG's names. */
 export const BENCHMARK_TITLES: Readonly<Record<string, string>> = {

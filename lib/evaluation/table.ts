@@ -16,7 +16,7 @@ import {
   type Run,
 } from './bootstrap.js';
 import { MAIN_MEASURES, type Measure } from './metrics.js';
-import type { QuestionResult } from './result.js';
+import type { QuestionResult } from './measurement.js';
 import {
   isSelected,
   selectionKey,

@@ -8,7 +8,7 @@ import { readQuestions } from '../data/flashrag.js';
 import { independentSubQuestions, type Question } from '../data/question.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import { mainMeasure, type Measure, type Metric } from '../evaluation/metrics.js';
-import type { QuestionResult } from '../evaluation/result.js';
+import type { QuestionResult } from '../evaluation/measurement.js';
 import { ENTITY_SUBSETS, MANY } from '../evaluation/selections.js';
 import {
   matching,

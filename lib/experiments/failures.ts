@@ -8,7 +8,7 @@ import {
   labelTrajectory,
   type BehaviourLabel,
 } from '../evaluation/behaviour.js';
-import { measure, type QuestionResult } from '../evaluation/result.js';
+import { measure, type QuestionResult } from '../evaluation/measurement.js';
 import {
   matching,
   where,

@@ -1,7 +1,7 @@
 /** Parallelizable and sequential questions apart: Tables 3, 5 and 6, Figures 3 and 4. */
 import { max, range, sum } from 'd3-array';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
-import type { QuestionResult } from '../evaluation/result.js';
+import type { QuestionResult } from '../evaluation/measurement.js';
 import { ENTITY_SUBSETS, MANY } from '../evaluation/selections.js';
 import {
   matching,

@@ -6,7 +6,7 @@ import { sum } from 'd3-array';
 import type { Question } from '../data/question.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import type { Measure } from '../evaluation/metrics.js';
-import type { QuestionResult } from '../evaluation/result.js';
+import type { QuestionResult } from '../evaluation/measurement.js';
 import { summariseResults, type SummaryOptions, type TidyResults } from '../evaluation/table.js';
 import { configHash } from '../io/provenance.js';
 import type { Policy } from '../policy/policy.js';

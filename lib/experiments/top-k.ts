@@ -9,7 +9,7 @@
 import { join } from 'node:path';
 import { evaluatedSplit, type Question } from '../data/question.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
-import { measure, type QuestionResult } from '../evaluation/result.js';
+import { measure, type QuestionResult } from '../evaluation/measurement.js';
 import {
   matching,
   where,

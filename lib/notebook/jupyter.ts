@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { findProgram, packagePath } from '../io/paths.js';
-import { kernelProgram } from './kernel-process.js';
+import { kernelProgram } from './kernel.js';
 
 const PROBE_TIMEOUT_MS = 60_000;
 /** The kernel's name in notebooks. */

@@ -1,5 +1,5 @@
 /** Converts a kernel's messages to cell outputs in nbformat, and to terminal text. */
-import type { KernelOutput } from './kernel-process.js';
+import type { KernelOutput } from './kernel.js';
 import { isJsonMime, splitLines, joinLines, type CellOutput } from './nbformat.js';
 
 type Display = Extract<CellOutput, { output_type: 'display_data' }>;

@@ -12,7 +12,7 @@ import {
   toTerminal,
   type Log,
 } from './kernel-outputs.js';
-import { KernelError, startKernel, type Kernel, type KernelOutput } from './kernel-process.js';
+import { KernelError, startKernel, type Kernel, type KernelOutput } from './kernel.js';
 import {
   codeCells,
   hasTag,

@@ -1,6 +1,6 @@
 /** Builds BM25's inverted index: counts words, and turns the counts into postings. */
 import { sum } from 'd3-array';
-import { splitContents } from '../data/question.js';
+import { splitContents } from '../data/passage.js';
 import { splitWords } from '../text/words.js';
 
 export interface Bm25Options {

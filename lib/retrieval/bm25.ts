@@ -1,5 +1,5 @@
 import { sum } from 'd3-array';
-import type { Passage } from '../data/question.js';
+import type { Passage } from '../data/passage.js';
 import { splitWords } from '../text/words.js';
 import {
   Bm25Indexer,

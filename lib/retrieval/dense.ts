@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { range, sum } from 'd3-array';
 import { z } from 'zod';
-import type { Passage } from '../data/question.js';
+import type { Passage } from '../data/passage.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { withFolderLock } from '../io/folder-lock.js';
 import { describeFaults } from '../io/json.js';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { splitContents } from '../data/question.js';
+import { splitContents } from '../data/passage.js';
 import { parseStored, requireFinite } from '../tensor/safetensors.js';
 import { splitWords } from '../text/words.js';
 import { normalise } from './exact.js';

@@ -1,6 +1,6 @@
 /** Dense retrieval from Milvus, which stores passages, vectors and their HNSW graph. */
 import { z } from 'zod';
-import { type Passage, splitContents } from '../data/question.js';
+import { type Passage, splitContents } from '../data/passage.js';
 import { splitCredentials } from '../io/credentials.js';
 import { tryParseJson } from '../io/json.js';
 import { loadOptional } from '../io/optional.js';

@@ -1,6 +1,7 @@
 /** Measures whether retrieval finds the evidence for questions, and their answers. */
 import { mean, range } from 'd3-array';
-import type { Passage, Question } from '../data/question.js';
+import type { Passage } from '../data/passage.js';
+import type { Question } from '../data/question.js';
 import { paddedWords, statableAnswers } from '../text/answer-match.js';
 import { type Retriever, requireInteger } from './retriever.js';
 

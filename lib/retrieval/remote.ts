@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { splitContents } from '../data/question.js';
+import { splitContents } from '../data/passage.js';
 import { splitCredentials } from '../io/credentials.js';
 import { describeAnswer, requestJson } from '../io/http.js';
 import { boundedArray } from '../io/json.js';

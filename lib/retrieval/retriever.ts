@@ -1,6 +1,6 @@
 /** The interface of retrievers, and what local ones share. */
 import { bisector } from 'd3-array';
-import type { Passage } from '../data/question.js';
+import type { Passage } from '../data/passage.js';
 import { createBreather } from '../interrupt.js';
 
 /** A passage and its score, which is not comparable between retrievers. */

@@ -4,13 +4,8 @@
  * limits that the trained model will see.
  */
 import { sort } from 'd3-array';
-import {
-  chainTo,
-  finalNodes,
-  searchPlan,
-  type Question,
-  type SubQuestion,
-} from '../data/question.js';
+import type { Question, SubQuestion } from '../data/question.js';
+import { chainTo, finalNodes, searchPlan } from '../data/search-plan.js';
 import type { Generation, Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
 import { normalizeAnswer } from '../text/answer-match.js';

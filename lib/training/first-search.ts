@@ -1,5 +1,6 @@
 /** The exact probability that a policy starts by deciding to search in parallel. */
-import { independentSubQuestions, type Question, describePlan } from '../data/question.js';
+import { independentSubQuestions, type Question } from '../data/question.js';
+import { describePlan } from '../data/search-plan.js';
 import { buildPrompt } from '../text/prompts.js';
 import { formatBlock } from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';

@@ -17,7 +17,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sort } from 'd3-array';
-import { joinContents, type Passage, type Question } from '../data/question.js';
+import { joinContents, type Passage } from '../data/passage.js';
+import type { Question } from '../data/question.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { readPeftConfig, requireFolders } from '../policy/folders/folder-settings.js';
 import { LocalPolicy } from '../policy/local-policy.js';

@@ -9,7 +9,7 @@ import { runAsk } from '../../lib/commands/ask.js';
 import { setUp } from '../../lib/commands/common/setup.js';
 import { describeUsage, evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
-import type { QuestionResult } from '../../lib/evaluation/result.js';
+import type { QuestionResult } from '../../lib/evaluation/measurement.js';
 import { withFileLock } from '../../lib/io/folder-lock.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { warmUpCommand } from '../../lib/commands/train.js';
+import { warmUpCommand } from '../../lib/commands/warm-up.js';
 import { readJson } from '../../lib/io/files.js';
 import { readPeftConfig } from '../../lib/policy/folders/folder-settings.js';
 import { temporaryFolder } from '../folder.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chainTo, finalNodes, describePlan, searchPlan } from '../../lib/data/question.js';
+import { chainTo, finalNodes, describePlan, searchPlan } from '../../lib/data/search-plan.js';
 import { bornIn, COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 
 const graphOf = ({ metadata }: typeof HYBRID) => metadata.graph!;

@@ -15,7 +15,7 @@ import {
   wilsonInterval,
   type BehaviourLabel,
 } from '../../lib/evaluation/behaviour.js';
-import { measure, type QuestionResult } from '../../lib/evaluation/result.js';
+import { measure, type QuestionResult } from '../../lib/evaluation/measurement.js';
 import { summariseResults } from '../../lib/evaluation/table.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';

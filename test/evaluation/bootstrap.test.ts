@@ -14,7 +14,7 @@ import {
   tails,
 } from '../../lib/evaluation/bootstrap.js';
 import { MAIN_MEASURES, METRICS, type Measure } from '../../lib/evaluation/metrics.js';
-import type { QuestionResult } from '../../lib/evaluation/result.js';
+import type { QuestionResult } from '../../lib/evaluation/measurement.js';
 import { selectionWeights } from '../../lib/evaluation/selections.js';
 import { createRandom } from '../../lib/random.js';
 import { result, syntheticResults } from '../experiments/synthetic.js';

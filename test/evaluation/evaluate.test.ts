@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
-import { measure } from '../../lib/evaluation/result.js';
+import { measure } from '../../lib/evaluation/measurement.js';
 import type { Policy } from '../../lib/policy/policy.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';

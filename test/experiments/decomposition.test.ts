@@ -1,7 +1,7 @@
 import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import type { Measure } from '../../lib/evaluation/metrics.js';
-import type { QuestionResult } from '../../lib/evaluation/result.js';
+import type { QuestionResult } from '../../lib/evaluation/measurement.js';
 import { summariseResults, type TidyRow } from '../../lib/evaluation/table.js';
 import {
   alwaysF1,

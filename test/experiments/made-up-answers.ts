@@ -3,7 +3,7 @@
  * real graphs. Never shown as results.
  */
 import { graphDepth, graphQuestionType, type Question } from '../../lib/data/question.js';
-import type { Measurement } from '../../lib/evaluation/result.js';
+import type { Measurement } from '../../lib/evaluation/measurement.js';
 import { matching } from '../../lib/evaluation/table.js';
 import { baselines, baselinesTiming } from '../../lib/experiments/baselines/experiment.js';
 import { lambdaAblation } from '../../lib/experiments/lambda-ablation.js';

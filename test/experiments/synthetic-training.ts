@@ -1,9 +1,9 @@
 /** Made-up answers of policies trained from other models, or with other rewards. */
-import type { Measurement } from '../../lib/evaluation/result.js';
+import type { Measurement } from '../../lib/evaluation/measurement.js';
 import { matching } from '../../lib/evaluation/table.js';
 import type { Recorded } from '../../lib/experiments/running/records.js';
-import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/training/tests.js';
-import type { Stage } from '../../lib/experiments/training/training-test.js';
+import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/training/conditions.js';
+import type { Stage } from '../../lib/experiments/training/fresh-test-experiment.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
 
 /** What a stage answers instead of the made-up answer. */

@@ -1,6 +1,6 @@
 /** Made-up results for tests of statistics and reports, never shown as results. */
 import { cross, range } from 'd3-array';
-import type { QuestionResult } from '../../lib/evaluation/result.js';
+import type { QuestionResult } from '../../lib/evaluation/measurement.js';
 import { MANY } from '../../lib/evaluation/selections.js';
 import { matching } from '../../lib/evaluation/table.js';
 import type { Experiment } from '../../lib/experiments/experiment.js';

@@ -19,12 +19,12 @@ import {
   PASSAGES,
   REWARDS,
   TRAINING_TESTS,
-} from '../../lib/experiments/training/tests.js';
+} from '../../lib/experiments/training/conditions.js';
 import {
   listStages,
   listTestRuns,
   loadTrainingTest,
-} from '../../lib/experiments/training/training-test.js';
+} from '../../lib/experiments/training/fresh-test-experiment.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { trainerSettings } from '../../lib/training/config.js';
 import { trainConfigForRun } from '../../lib/training/policy-runs.js';

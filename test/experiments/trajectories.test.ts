@@ -1,7 +1,7 @@
 /** Recorded trajectories of a scripted policy. */
 import { cross } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { createPassages } from '../../lib/data/question.js';
+import { createPassages } from '../../lib/data/passage.js';
 import { answerQuestions } from '../../lib/evaluation/evaluate.js';
 import { loadTrajectories, policyTitle, scoredLine } from '../../lib/experiments/trajectories.js';
 import { trajectories, TRAJECTORY_RUNS } from '../../lib/experiments/trajectories.js';

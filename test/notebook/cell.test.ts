@@ -2,7 +2,7 @@ import { existsSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
-import { startKernel, type Kernel } from '../../lib/notebook/kernel-process.js';
+import { startKernel, type Kernel } from '../../lib/notebook/kernel.js';
 import { codeCells, type CellOutput } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
 import { temporaryFolder } from '../folder.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createLiveLog, outputCollector } from '../../lib/notebook/kernel-outputs.js';
-import type { KernelOutput } from '../../lib/notebook/kernel-process.js';
+import type { KernelOutput } from '../../lib/notebook/kernel.js';
 import type { CellOutput } from '../../lib/notebook/nbformat.js';
 
 const message = (type: KernelOutput['type'], content: KernelOutput['content']): KernelOutput => {

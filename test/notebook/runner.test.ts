@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startKernel, type Kernel } from '../../lib/notebook/kernel-process.js';
+import { startKernel, type Kernel } from '../../lib/notebook/kernel.js';
 import { codeCells, readNotebook, joinLines } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
 import { isBuilt } from '../commands/command-line.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPassages } from '../../lib/data/question.js';
+import { createPassages } from '../../lib/data/passage.js';
 import { findAnswerRanks, findStatedAnswers } from '../../lib/retrieval/recall.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import { normalizeAnswer } from '../../lib/text/answer-match.js';

@@ -1,4 +1,4 @@
-import { type Passage, splitContents } from '../../lib/data/question.js';
+import { type Passage, splitContents } from '../../lib/data/passage.js';
 import { loadOptional } from '../../lib/io/optional.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { joinContents, splitContents } from '../../lib/data/question.js';
+import { joinContents, splitContents } from '../../lib/data/passage.js';
 
 it.each([
   ['T\na\nb', 'T', 'a\nb'],

@@ -3,7 +3,8 @@
  * few questions.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import type { Passage, Question, SubQuestion } from '../../lib/data/question.js';
+import type { Passage } from '../../lib/data/passage.js';
+import type { Question, SubQuestion } from '../../lib/data/question.js';
 import type { ModelConfig } from '../../lib/policy/model/families.js';
 import type { Model } from '../../lib/policy/model/model.js';
 import { randomWeights } from '../../lib/policy/model/weights.js';

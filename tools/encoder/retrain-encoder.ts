@@ -1,7 +1,7 @@
 /** Trains the embedded dense encoder in `data/encoder`, and writes its card. */
 import { join } from 'node:path';
 import { loadDataSet } from '../../lib/data/flashrag.js';
-import { type Passage, splitContents } from '../../lib/data/question.js';
+import { type Passage, splitContents } from '../../lib/data/passage.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { ENCODER } from '../../lib/io/paths.js';
 import { asScript } from '../../lib/io/processes.js';

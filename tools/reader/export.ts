@@ -5,7 +5,8 @@
  */
 import { join } from 'node:path';
 import { group } from 'd3-array';
-import { questionType, type Passage, type Question } from '../../lib/data/question.js';
+import type { Passage } from '../../lib/data/passage.js';
+import { questionType, type Question } from '../../lib/data/question.js';
 import { loadRealWorld, MULTI_HOP, RETRIEVER } from '../../lib/experiments/real-model/settings.js';
 import { writeRows } from '../../lib/interop/rows.js';
 import { writeTorch } from '../../lib/interop/torch.js';

@@ -4,7 +4,8 @@
  * about its subject, asked in 2WikiMultiHopQA's words.
  */
 import { range } from 'd3-array';
-import type { Passage, Question, SubQuestion } from '../../lib/data/question.js';
+import type { Passage } from '../../lib/data/passage.js';
+import type { Question, SubQuestion } from '../../lib/data/question.js';
 import type { Random } from '../../lib/random.js';
 import { splitWords } from '../../lib/text/words.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { greatest, mean } from 'd3-array';
 import type { Question } from '../../lib/data/question.js';
 import { answerQuestions } from '../../lib/evaluation/evaluate.js';
-import { measure } from '../../lib/evaluation/result.js';
+import { measure } from '../../lib/evaluation/measurement.js';
 import { stepFolder } from '../../lib/experiments/running/runs.js';
 import type { DevPoint } from '../../lib/experiments/running/train-runs.js';
 import {

@@ -3,7 +3,7 @@
  * others that answer nothing.
  */
 import { range } from 'd3-array';
-import type { Passage } from '../../lib/data/question.js';
+import type { Passage } from '../../lib/data/passage.js';
 import type { Random } from '../../lib/random.js';
 import { KINDS, SPECS, type Kind } from './kinds.js';
 import { createNamer, type NameSort } from './names.js';

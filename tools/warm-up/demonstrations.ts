@@ -6,16 +6,9 @@
  * the time, none always.
  */
 import { sum } from 'd3-array';
-import {
-  type Operation,
-  type Passage,
-  type Question,
-  type SubQuestion,
-  chainTo,
-  finalNodes,
-  describePlan,
-  type SearchMode,
-} from '../../lib/data/question.js';
+import type { Operation, Question, SubQuestion } from '../../lib/data/question.js';
+import { chainTo, finalNodes, describePlan, type SearchMode } from '../../lib/data/search-plan.js';
+import type { Passage } from '../../lib/data/passage.js';
 import type { Random } from '../../lib/random.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import { formatBlock, formatInformation, formatSearch } from '../../lib/text/tags.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { group, mean, sort } from 'd3-array';
 import type { DataSet } from '../../lib/data/flashrag.js';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
-import type { Measurement } from '../../lib/evaluation/result.js';
+import type { Measurement } from '../../lib/evaluation/measurement.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { loadModel } from '../../lib/policy/folders/model-folder.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';

@@ -6,7 +6,8 @@
  * uses.
  */
 import { range } from 'd3-array';
-import { graphQuestionType, type Passage, type Question } from '../../lib/data/question.js';
+import type { Passage } from '../../lib/data/passage.js';
+import { graphQuestionType, type Question } from '../../lib/data/question.js';
 import type { Random } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';

@@ -1,7 +1,7 @@
 /** The tables of means and of behaviour that `score` and `evaluate` print. */
 import { group, max, mean } from 'd3-array';
 import { BEHAVIOUR_LABELS, behaviourShares } from '../../evaluation/behaviour.js';
-import type { Measurement } from '../../evaluation/result.js';
+import type { Measurement } from '../../evaluation/measurement.js';
 import { decimalText, formatList } from '../../text/english.js';
 
 export interface Column<T> {

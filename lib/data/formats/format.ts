@@ -3,13 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { transpose } from 'd3-array';
 import { z } from 'zod';
 import { tryParseJson } from '../../io/json.js';
-import {
-  joinContents,
-  splitContents,
-  type Passage,
-  type Question,
-  type QuestionGraph,
-} from '../question.js';
+import { joinContents, splitContents, type Passage } from '../passage.js';
+import type { Question, QuestionGraph } from '../question.js';
 
 /** Builds a corpus. */
 export class PassageCollector {

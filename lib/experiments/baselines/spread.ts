@@ -3,7 +3,7 @@ import { deviation, extent, flatRollup, group, mean, rank, rollup, sort, sum } f
 import { quantileNormal } from 'vega-statistics';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { mainMeasure } from '../../evaluation/metrics.js';
-import type { QuestionResult } from '../../evaluation/result.js';
+import type { QuestionResult } from '../../evaluation/measurement.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
 import { type MethodPair, type SummaryOptions, type TidyRow } from '../../evaluation/table.js';

@@ -7,7 +7,7 @@ import { sum } from 'd3-array';
 import type { Question } from '../../data/question.js';
 import { answerQuestions } from '../../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
-import { measure, type Measurement, type QuestionResult } from '../../evaluation/result.js';
+import { measure, type Measurement, type QuestionResult } from '../../evaluation/measurement.js';
 import { CONDITIONS } from '../../io/paths.js';
 import { configHash } from '../../io/provenance.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';

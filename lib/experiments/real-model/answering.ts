@@ -9,7 +9,7 @@ import { basename, join } from 'node:path';
 import { sum } from 'd3-array';
 import type { Question } from '../../data/question.js';
 import { labelTrajectory, type Behaviour } from '../../evaluation/behaviour.js';
-import type { Measurement } from '../../evaluation/result.js';
+import type { Measurement } from '../../evaluation/measurement.js';
 import { appendText, makeFolder } from '../../io/files.js';
 import { configHash, contentHash } from '../../io/provenance.js';
 import { TRAIN_CONFIG_FILE, type PolicyFolders } from '../../policy/folders/folder-settings.js';

@@ -1,7 +1,7 @@
 /** A language model on eight real benchmarks, before and after RL with either method. */
 import { join } from 'node:path';
 import { rollup, sum } from 'd3-array';
-import type { Measurement, QuestionResult } from '../../evaluation/result.js';
+import type { Measurement, QuestionResult } from '../../evaluation/measurement.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { readLog } from '../../io/logs.js';

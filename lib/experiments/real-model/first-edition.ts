@@ -1,7 +1,7 @@
 /** The first edition's results on its own test questions. */
 import { group, sort } from 'd3-array';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
-import type { QuestionResult } from '../../evaluation/result.js';
+import type { QuestionResult } from '../../evaluation/measurement.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import { trainingRows, type CurvePoint } from '../../report/training-rows.js';
 import { checkPredictions, summarise, type Answered, type Predicted } from '../results/summary.js';

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { behaviourMeasures } from '../../evaluation/behaviour.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
-import type { QuestionResult } from '../../evaluation/result.js';
+import type { QuestionResult } from '../../evaluation/measurement.js';
 import type { QuestionKey } from '../../evaluation/selections.js';
 import {
   findFigure,

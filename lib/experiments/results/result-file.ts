@@ -5,7 +5,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { completeMeasures } from '../../evaluation/metrics.js';
-import { parseMeasurement, type Measurement, answersInCommon } from '../../evaluation/result.js';
+import {
+  parseMeasurement,
+  type Measurement,
+  answersInCommon,
+} from '../../evaluation/measurement.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { summariseResults, type SummaryOptions } from '../../evaluation/table.js';
 import { readJsonLines, writeFileSafely } from '../../io/files.js';

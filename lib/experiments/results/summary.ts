@@ -4,7 +4,7 @@
  * `result-file.ts` writes all of it to one JSON file.
  */
 import type { Interval } from '../../evaluation/bootstrap.js';
-import type { QuestionResult } from '../../evaluation/result.js';
+import type { QuestionResult } from '../../evaluation/measurement.js';
 import {
   findFigure,
   matching,

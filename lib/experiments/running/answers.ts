@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { group } from 'd3-array';
 import { evaluatedQuestions, graphQuestionType, type Question } from '../../data/question.js';
 import { answerQuestions, evaluatePolicy, createBatches } from '../../evaluation/evaluate.js';
-import type { Measurement, QuestionResult } from '../../evaluation/result.js';
+import type { Measurement, QuestionResult } from '../../evaluation/measurement.js';
 import { readLog } from '../../io/logs.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { configHash, contentHash } from '../../io/provenance.js';

@@ -4,14 +4,9 @@
  * answers all questions worded as in training, and no others.
  */
 import { group } from 'd3-array';
-import {
-  chainTo,
-  finalNodes,
-  type Operation,
-  type Passage,
-  type Question,
-  type SubQuestion,
-} from '../../data/question.js';
+import type { Operation, Question, SubQuestion } from '../../data/question.js';
+import { chainTo, finalNodes } from '../../data/search-plan.js';
+import type { Passage } from '../../data/passage.js';
 import type { Policy } from '../../policy/policy.js';
 import { parseBlocks, parseInformation, formatBlock, formatSearch } from '../../text/tags.js';
 import type { Tokenizer } from '../../text/tokenizer.js';

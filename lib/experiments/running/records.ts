@@ -1,6 +1,6 @@
 /** The records of jobs: where they are stored, and how experiments read them. */
 import { sum } from 'd3-array';
-import type { Measurement } from '../../evaluation/result.js';
+import type { Measurement } from '../../evaluation/measurement.js';
 import { packagePath } from '../../io/paths.js';
 import { configHash, type Provenance } from '../../io/provenance.js';
 import { recordStore, type ResultRecord } from '../../io/records.js';

@@ -13,8 +13,8 @@ import { runName, type PolicyRun } from '../../training/policy-runs.js';
 import { lambdaRuns } from '../lambda-ablation.js';
 import { mainRuns } from '../main-results.js';
 import { topKRuns } from '../top-k.js';
-import { TRAINING_TESTS } from '../training/tests.js';
-import { listTestRuns } from '../training/training-test.js';
+import { TRAINING_TESTS } from '../training/conditions.js';
+import { listTestRuns } from '../training/fresh-test-experiment.js';
 import { INIT_SEEDS } from './runs.js';
 import {
   estimateTraining,

@@ -3,7 +3,7 @@
  * simulated for the paper's run.
  */
 import { mean, sum } from 'd3-array';
-import type { QuestionResult } from '../../evaluation/result.js';
+import type { QuestionResult } from '../../evaluation/measurement.js';
 import { matching, findValue } from '../../evaluation/table.js';
 import { createRandom } from '../../random.js';
 import { stackedChart } from '../../report/charts/stacked.js';

@@ -30,14 +30,14 @@ import { percent } from '../results/summary.js';
 import { readCurves } from '../running/answers.js';
 import { describeFreshTest, isDrawn } from '../running/fresh-test.js';
 import { mergeProvenance } from '../running/records.js';
-import { HABIT, HASTY_STEPS, morePassages, TRAINING_TESTS } from './tests.js';
+import { HABIT, HASTY_STEPS, morePassages, TRAINING_TESTS } from './conditions.js';
 import {
   STAGE_METRICS,
   listTestRuns,
   loadTrainingTest,
   type TrainingTestResults,
   type Training,
-} from './training-test.js';
+} from './fresh-test-experiment.js';
 
 export const training: Experiment = {
   name: 'training',

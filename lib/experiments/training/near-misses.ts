@@ -5,7 +5,8 @@
  * construction, its recall grows with the number of passages.
  */
 import { range } from 'd3-array';
-import type { Passage, Question } from '../../data/question.js';
+import type { Passage } from '../../data/passage.js';
+import type { Question } from '../../data/question.js';
 import { memoised } from '../../memoise.js';
 import { createRandom, type Random } from '../../random.js';
 import { createBm25Retriever } from '../../retrieval/bm25.js';

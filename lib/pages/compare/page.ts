@@ -5,7 +5,7 @@ import { greatest, rollup, sort } from 'd3-array';
 import { dataSetFiles, readQuestions } from '../../data/flashrag.js';
 import { createQuestionFinder, type Question } from '../../data/question.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
-import { questionKey } from '../../evaluation/result.js';
+import { questionKey } from '../../evaluation/measurement.js';
 import { markup, type Content, type Markup } from '../../report/markup.js';
 import { segmentsMarkup } from '../../report/segments.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';

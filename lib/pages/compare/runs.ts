@@ -4,7 +4,11 @@ import { basename, join, resolve } from 'node:path';
 import { mean, range } from 'd3-array';
 import { percentileInterval, type Interval } from '../../evaluation/bootstrap.js';
 import { completeMeasures } from '../../evaluation/metrics.js';
-import { answersInCommon, parseMeasurement, type Measurement } from '../../evaluation/result.js';
+import {
+  answersInCommon,
+  parseMeasurement,
+  type Measurement,
+} from '../../evaluation/measurement.js';
 import { summariseResults, type TidyResults } from '../../evaluation/table.js';
 import { readJsonLines } from '../../io/files.js';
 import { readLog } from '../../io/logs.js';

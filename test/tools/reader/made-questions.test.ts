@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createPassages, questionType } from '../../../lib/data/question.js';
+import { createPassages } from '../../../lib/data/passage.js';
+import { questionType } from '../../../lib/data/question.js';
 import { createRandom } from '../../../lib/random.js';
 import { makeQuestions } from '../../../tools/reader/made-questions.js';
 

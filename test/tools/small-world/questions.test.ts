@@ -1,6 +1,7 @@
 import { range, rollup } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { finalNodes, graphQuestionType, type Question } from '../../../lib/data/question.js';
+import { graphQuestionType, type Question } from '../../../lib/data/question.js';
+import { finalNodes } from '../../../lib/data/search-plan.js';
 import { createRandom } from '../../../lib/random.js';
 import { drawQuestions } from '../../../tools/small-world/benchmarks.js';
 import { createQuestionMaker } from '../../../tools/small-world/questions.js';

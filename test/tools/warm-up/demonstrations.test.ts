@@ -1,11 +1,7 @@
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import {
-  graphQuestionType,
-  type Passage,
-  type Question,
-  type SubQuestion,
-} from '../../../lib/data/question.js';
+import type { Passage } from '../../../lib/data/passage.js';
+import { graphQuestionType, type Question, type SubQuestion } from '../../../lib/data/question.js';
 import { createRandom } from '../../../lib/random.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { exactMatch } from '../../../lib/text/answer-match.js';

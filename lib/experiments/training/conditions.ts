@@ -9,7 +9,12 @@ import type { PolicyRun } from '../../training/policy-runs.js';
 import { partsAhead, type PaperClaim } from '../results/claims.js';
 import { EARLY_STEP, instructRuns, listRuns, SEEDS } from '../running/runs.js';
 import { TOP_K } from '../top-k.js';
-import { trainingTest, variantName, type StageGroup, type TrainingTest } from './training-test.js';
+import {
+  trainingTest,
+  variantName,
+  type StageGroup,
+  type TrainingTest,
+} from './fresh-test-experiment.js';
 
 const [PARALLEL, SEQUENTIAL] = BOTH_METHODS;
 const { lambdaD, lambdaS } = rewardConstants('paper');

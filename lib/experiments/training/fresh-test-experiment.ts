@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { evaluatePolicy } from '../../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
-import type { QuestionResult } from '../../evaluation/result.js';
+import type { QuestionResult } from '../../evaluation/measurement.js';
 import type { MethodPair, SummaryOptions, TidyContrast, TidyRow } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
 import { configHash, contentHash } from '../../io/provenance.js';

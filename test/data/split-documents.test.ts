@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutParagraphs, makePassages } from '../../lib/data/passages.js';
+import { cutParagraphs, makePassages } from '../../lib/data/split-documents.js';
 import { countWords } from '../../lib/text/words.js';
 
 const sentence = (n: number, word = 'word'): string => `W${` ${word}`.repeat(n - 1)}.`;

@@ -3,7 +3,7 @@ import { least } from 'd3-array';
 import { splitSentences } from '../text/sentences.js';
 import { countWords, locateWords } from '../text/words.js';
 import type { Section } from './documents.js';
-import { joinContents, type Passage } from './question.js';
+import { joinContents, type Passage } from './passage.js';
 
 /** Maximum length of a passage, relative to the target length. */
 const MAX_LENGTH = 1.5;

@@ -1,0 +1,33 @@
+/** A passage, and its text with and without the title. */
+export interface Passage {
+  id: string;
+  contents: string;
+  title: string;
+  text: string;
+}
+
+/** Makes passages from texts by title, with the ids `own-1`, `own-2` and so on. */
+export function createPassages(texts: Readonly<Record<string, string>>): Passage[] {
+  return Object.entries(texts).map(([title, text], i) => ({
+    id: `own-${i + 1}`,
+    contents: joinContents(title, text),
+    title,
+    text,
+  }));
+}
+
+/**
+ * Splits a passage's contents into title, the first line without the quotes of FlashRAG's
+ * Wikipedia dump, and text. A single line is text without a title.
+ */
+export function splitContents(contents: string): { title: string; text: string } {
+  const end = contents.indexOf('\n');
+  if (end < 0) return { title: '', text: contents };
+  const firstLine = contents.slice(0, end).trim();
+  const quoted = /^"(.*)"$/s.exec(firstLine);
+  return { title: quoted ? quoted[1] : firstLine, text: contents.slice(end + 1).trim() };
+}
+
+/** The contents that {@link splitContents} splits; a title in quotes gets FlashRAG's, too. */
+export const joinContents = (title: string, text: string): string =>
+  `${/^".*"$/s.test(title) ? `"${title}"` : title}\n${text}`;
