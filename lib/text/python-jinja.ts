@@ -328,7 +328,11 @@ const raise = (message: string): never => {
 const CONSTANTS = { true: true, false: false, none: null, True: true, False: false, None: null };
 
 export function compileTemplate(source: string): (variables: object) => string {
-  const tokens = tokenize(source, { lstrip_blocks: true, trim_blocks: true });
+  // Jinja reads any line break as \n.
+  const tokens = tokenize(source.replace(/\r\n?/g, '\n'), {
+    lstrip_blocks: true,
+    trim_blocks: true,
+  });
   noteBrackets(tokens);
   const program = parse(tokens);
   return (variables) => {

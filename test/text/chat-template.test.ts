@@ -149,6 +149,11 @@ it.each([
   expect(() => chatTemplate({ chat_template })!('Hi')).toThrow(reason);
 });
 
+it('chat templates with Windows line breaks print as in Jinja', () => {
+  const source = "{% if true %}\r\n{{ 'a\r\nb' }}\rc\r\n\r\n{% endif %}\r\n";
+  expect(chatTemplate({ chat_template: source })!('Hi')).toBe('a\nb\nc\n\n');
+});
+
 it('specialTokens leaves out the unknown token and unset tokens', () => {
   const config = { unk_token: '<unk>', eos_token: { content: '</s>' }, pad_token: null };
   expect(specialTokens(config)).toEqual(['</s>']);
