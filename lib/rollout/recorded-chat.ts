@@ -3,6 +3,7 @@
  * tool calls of one assistant message, or a search in the paper's tags.
  */
 import { z } from 'zod';
+import { tryParseJson } from '../io/json.js';
 import { isLabelled } from '../text/labelled-information.js';
 import {
   formatTagMessage,
@@ -31,12 +32,13 @@ export const contentSchema = z
     typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('\n'),
   );
 
+const argumentsSchema = z.record(z.string(), z.unknown());
 const callSchema = z.object({
   id: z.string().optional(),
   function: z.object({
     name: z.string(),
     /** JSON text written by the model, or the parsed value. */
-    arguments: z.union([z.string(), z.record(z.string(), z.unknown())]),
+    arguments: z.union([z.string(), argumentsSchema]),
   }),
 });
 
@@ -69,12 +71,21 @@ type AssistantReply = Extract<RecordedMessage, { role: 'assistant' }>;
 const recordedCalls = ({ tool_calls, function_call: called }: AssistantReply) =>
   tool_calls ?? (called ? [{ function: called }] : []);
 
+/** The argument with a tool's queries, such as `query_list` of verl's. */
+const QUERY_ARGUMENT = /^q$|quer(y|ies)/i;
+
 /** A tool call. Any tool whose name contains `search` or `retriev` counts as `search`. */
 function toToolCall({ id = '', function: called }: z.infer<typeof callSchema>): ToolCall {
-  const name = /search|retriev/i.test(called.name) ? 'search' : called.name;
-  const json =
-    typeof called.arguments === 'string' ? called.arguments : JSON.stringify(called.arguments);
-  return { id, type: 'function', function: { name, arguments: json } };
+  const given = called.arguments;
+  const json = typeof given === 'string' ? given : JSON.stringify(given);
+  const call: ToolCall = { id, type: 'function', function: { name: called.name, arguments: json } };
+  if (!/search|retriev/i.test(called.name)) return call;
+  call.function.name = 'search';
+  const named = Object.entries(argumentsSchema.safeParse(tryParseJson(json)).data ?? {});
+  const queries = named.find(([name]) => QUERY_ARGUMENT.test(name))?.[1];
+  if (readToolCall(call) === null && queries !== undefined)
+    call.function.arguments = JSON.stringify({ queries });
+  return call;
 }
 
 /** Formats texts as one information block: tags are escaped, line breaks are kept. */

@@ -56,6 +56,15 @@ describe('a recorded conversation', () => {
     expect(run).toMatchObject({ answer: 'x', modelCalls: 2, searchTurns });
   });
 
+  it.each([
+    { query_list: ['one', 'two'], topk: 3 }, // verl's search tool
+    { q: ['one', 'two'] },
+    { searchQueries: '["one", "two"]' },
+  ])('finds the queries among the arguments %j', (args) => {
+    const run = read(calls(call('', args)), tool('', 'A'), says('x'));
+    expect(run.searchTurns).toMatchObject([{ queries: ['one', 'two'] }]);
+  });
+
   it('has a turn for each message that searches', () => {
     const run = read(
       { ...calls(call('a', { query: 'one' }, 'web_search')), content: null },
