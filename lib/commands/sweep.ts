@@ -43,9 +43,9 @@ interface Point {
 const sweepSchema = z.looseObject({ sweep: z.record(z.string(), z.array(z.unknown()).min(1)) });
 
 /**
- * Expands a grid into trainings. `sweep` in a training configuration has lists of values
- * by dotted name, such as `"rewards.lambdaD": [0.15, 0.5]`; every combination is a
- * training.
+ * Expands a grid into training runs. `sweep` in a training configuration has lists of
+ * values by dotted name, such as `"rewards.lambdaD": [0.15, 0.5]`; every combination is a
+ * run.
  * @throws Error naming what is wrong in the file, or in the configuration of a
  * combination
  */
@@ -109,7 +109,7 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
   const trainings = points.map(({ config }, i) => ({ config, folder: folders[i] }));
   const numDone = (await stepsLeft(trainings)).filter((left) => left === 0).length;
   log(
-    `${points.length} trainings, ${numDone} of them finished; ${await describeStepsLeft(trainings)}`,
+    `${points.length} training runs, ${numDone} of them finished; ${await describeStepsLeft(trainings)}`,
   );
   const sources: RunSource[] = [];
   for (const [i, point] of points.entries()) {

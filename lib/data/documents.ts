@@ -67,8 +67,8 @@ function sectionBlocks(
 ): Section[] {
   const top = blocks.filter(({ level }) => level === 1);
   const heading = top.length === 1 ? top[0].text : titles.page;
-  const statedTitle = titles.given || heading;
-  const title = statedTitle || titles.name;
+  const explicitTitle = titles.given || heading;
+  const title = explicitTitle || titles.name;
   const sections: Section[] = [];
   let path: Block[] = [];
   let current: Section | undefined;
@@ -81,7 +81,7 @@ function sectionBlocks(
     }
     if (!current) {
       const headings = path.map(({ text }) => text).filter((text) => text !== title);
-      const isUntitled = !statedTitle && headings.length === 0;
+      const isUntitled = !explicitTitle && headings.length === 0;
       current = { title: [title, ...headings].join(' - '), paragraphs: [], isUntitled };
       sections.push(current);
     }
@@ -252,7 +252,7 @@ function cellText(value: unknown, where: string): string {
 }
 
 /** Makes a section per row. */
-function readRows(
+function toSections(
   rows: readonly Readonly<Record<string, unknown>>[],
   { name, columns }: { name: string; columns: Columns },
 ): Section[] {
@@ -293,7 +293,7 @@ const readJsonLines: Reader = ({ text, ...source }) => {
     if (isRow(value)) return [value];
     throw new Error(`line ${i + 1}: expected an object, but got ${line.slice(0, 60)}.`);
   });
-  return readRows(rows, source);
+  return toSections(rows, source);
 };
 
 const readJson: Reader = ({ text, ...source }) => {
@@ -302,7 +302,7 @@ const readJson: Reader = ({ text, ...source }) => {
   const invalid = rows.findIndex((row) => !isRow(row));
   if (invalid >= 0)
     throw new Error(`expected a list of objects, but item ${invalid + 1} is not an object.`);
-  return readRows(rows as Record<string, unknown>[], source);
+  return toSections(rows as Record<string, unknown>[], source);
 };
 
 const readCsv: Reader = ({ text, ...source }) => {
@@ -319,7 +319,7 @@ const readCsv: Reader = ({ text, ...source }) => {
   // Quote errors count the header as a row, other errors do not.
   const row = (error?.row ?? 0) + (error?.type === 'Quotes' ? 0 : 1);
   if (error) throw new Error(`row ${row}: ${error.message}`);
-  return readRows(data, source);
+  return toSections(data, source);
 };
 
 const READERS: Readonly<Record<string, Reader>> = {
@@ -347,7 +347,7 @@ export const documentEnding = (file: string): string =>
 const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
 /** Decodes UTF-8, UTF-16, or the encoding that an HTML page declares. */
-function decodeText(bytes: Uint8Array, ending: string): string {
+function decodeDocument(bytes: Uint8Array, ending: string): string {
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, 1024));
   const stated = /^html?$/.test(ending) && /<meta[^>]+charset=["']?([\w-]+)/i.exec(head)?.[1];
   const mark = head.startsWith('ÿþ') ? 'utf-16le' : head.startsWith('þÿ') && 'utf-16be';
@@ -374,8 +374,8 @@ export async function readSections(file: string, columns: Columns = {}): Promise
   const name = basename(file).replace(/(.)\..*$/, '$1');
   if (!DOCUMENT_ENDINGS.includes(ending))
     throw new Error(`expected one of the endings ${formatList(DOCUMENT_ENDINGS)}.`);
-  if (ending === 'parquet') return readRows(await readParquet(file), { name, columns });
+  if (ending === 'parquet') return toSections(await readParquet(file), { name, columns });
   const bytes = unpack(await readFile(file), file);
-  const text = decodeText(bytes, ending).replace(/\r\n?/g, '\n');
+  const text = decodeDocument(bytes, ending).replace(/\r\n?/g, '\n');
   return READERS[ending]({ text, name, columns });
 }

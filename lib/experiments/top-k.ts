@@ -215,7 +215,7 @@ const compare = (change: Partial<Variant>, compared = VARIANTS): MethodPair[] =>
   compared
     .map((variant): MethodPair => [variantName(variant), variantName({ ...variant, ...change })])
     .filter(([variant, other]) => variant !== other);
-/** Every k with the smallest, every retriever with the first, methods, trainings. */
+/** Every k with the smallest, every retriever with the first, methods, runs. */
 const PAIRS: readonly MethodPair[] = [
   ...compare({ k: Math.min(...TOP_K.ks) }),
   ...compare({ retriever: TOP_K.retrievers[0] }),

@@ -97,7 +97,7 @@ const trajectorySchema = z
     return { sequences: [pieces] };
   });
 
-/** Who wrote what, as the exported trainings record it. */
+/** Who wrote what, as the exported setups record it. */
 const segmentsSchema = z
   .array(z.tuple([z.enum(['policy', 'information', 'notice']), z.string()]))
   .transform((segments) => segments.map(([kind, text]) => ({ isPolicy: kind === 'policy', text })));

@@ -30,7 +30,7 @@ export function shortPath(file: string): string {
 
 /** The small world's passages and questions. */
 export const SMALL_WORLD = packagePath('data', 'small-world');
-/** Fresh tests, drawn once their results were predicted; of trainings in folders. */
+/** Fresh tests, drawn once their results were predicted; of runs in folders. */
 export const CONDITIONS = packagePath('data', 'conditions');
 /** Trained weights: initial models, and the adapter of each run. */
 export const CHECKPOINTS =

@@ -111,7 +111,7 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
 
     const { code: ended, stderr } = await runCommand(args);
     expect(ended, stderr).toBe(0);
-    expect(stderr).toMatch(/^2 trainings, \d of them finished; \d+ steps/);
+    expect(stderr).toMatch(/^2 training runs, \d of them finished; \d+ steps/);
     expect([0.1, 0.9].map((lambda) => linesOf(metrics(lambda)).length)).toEqual([STEPS, STEPS]);
     const html = readFileSync(join(out, 'compare.html'), 'utf8');
     expect(html).toContain('<h1>Compared: rewards.lambdaD=0.1 and rewards.lambdaD=0.9');
@@ -141,7 +141,7 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
     const before = statSync(answers).mtimeMs;
     const { code, stderr } = await runCommand(args);
     expect(code).toBe(0);
-    expect(stderr).toContain('2 trainings, 2 of them finished; 0 steps to do');
+    expect(stderr).toContain('2 training runs, 2 of them finished; 0 steps to do');
     expect(linesOf(metrics(0.9))).toHaveLength(STEPS);
     expect(statSync(answers).mtimeMs).toBe(before);
   });

@@ -50,7 +50,7 @@ export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
   );
 
 /**
- * `200 steps to do, about 15 min`, estimated from these trainings' own steps, else from
+ * `200 steps to do, about 15 min`, estimated from these runs' own steps, else from
  * committed runs; without a time if there are neither.
  * @param backend that trains
  */

@@ -38,7 +38,7 @@ function plainRow(row: object): object {
 }
 
 /** Reads the elements of a JSON array (also one under `data`), or lines of JSON. */
-async function* readRows(file: string): AsyncGenerator<unknown> {
+async function* streamRows(file: string): AsyncGenerator<unknown> {
   const path = await arrayPath(file);
   if (path) yield* readArray(file, path);
   else yield* readJsonLines(file, (value) => value, 'rows of a benchmark');
@@ -108,7 +108,7 @@ const splitName = (file: string): string | undefined =>
 export async function* readBenchmark(
   file: string,
   passages: PassageCollector,
-  rows: Iterable<unknown> | AsyncIterable<unknown> = readRows(file),
+  rows: Iterable<unknown> | AsyncIterable<unknown> = streamRows(file),
 ): AsyncGenerator<Question | null> {
   const split = splitName(file);
   let number = 0;

@@ -1,6 +1,6 @@
 /**
  * All of Table 2: the baselines of the paper's comparison, and other ways to train them.
- * Methods of the main comparison have all of its trainings. Later papers' methods have
+ * Methods of the main comparison have all of its runs. Later papers' methods have
  * one training from each of three instruct models. The others have one from an initial
  * model of each kind: their intervals describe only that adapter, so there is no verdict
  * on these methods.
@@ -248,8 +248,8 @@ const PREDICTED: readonly Predicted[] = [
 ];
 
 /**
- * Says how the methods with several trainings compare, and which others are further
- * behind than two trainings of one method differ.
+ * Says how the methods with several runs compare, and which others are further
+ * behind than two runs of one method differ.
  */
 function findingText(
   tidy: TidyResults,

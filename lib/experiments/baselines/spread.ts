@@ -1,4 +1,4 @@
-/** How far trainings of one method differ, and what that means for single trainings. */
+/** How far runs of one method differ, and what that means for single runs. */
 import { deviation, extent, flatRollup, group, mean, rank, rollup, sort, sum } from 'd3-array';
 import { quantileNormal } from 'vega-statistics';
 import type { Interval } from '../../evaluation/bootstrap.js';
@@ -41,7 +41,7 @@ export function meanRanks(
   return sort(means, ({ mean_rank }) => mean_rank);
 }
 
-/** Exact match, averaged over benchmarks, of trainings of a method and kind of model. */
+/** Exact match, averaged over benchmarks, of runs of a method and kind of model. */
 export interface Spread {
   method: string;
   model: string;
@@ -68,7 +68,7 @@ const groupTrainings = (answers: readonly QuestionResult[]) =>
     ({ model }) => model,
   );
 
-/** Counts the trainings behind each method's answers, by kind of model. */
+/** Counts the runs behind each method's answers, by kind of model. */
 export const countTrainings = (answers: readonly QuestionResult[]): Trainings[] =>
   groupTrainings(answers).map(([method, model, trainings]) => {
     const initSeeds = new Set(trainings.map(([{ initSeed }]) => initSeed));
@@ -76,8 +76,8 @@ export const countTrainings = (answers: readonly QuestionResult[]): Trainings[] 
   });
 
 /**
- * A/A test: trainings of one method from one initial model, which only differ in the
- * seed. Intervals resample questions, as for any two single trainings.
+ * A/A test: runs of one method from one initial model, which only differ in the
+ * seed. Intervals resample questions, as for any two single runs.
  */
 export function compareSeeds(answers: readonly QuestionResult[], options: SummaryOptions = {}) {
   const trainings = [
@@ -119,7 +119,7 @@ const averageEm = (answers: readonly QuestionResult[]): number => {
   return mean(byBenchmark.values())!;
 };
 
-/** The spread between a method's trainings; methods trained once are left out. */
+/** The spread between a method's runs; methods trained once are left out. */
 export function trainingSpread(answers: readonly QuestionResult[]): Spread[] {
   const averaged = answers.filter(({ benchmark }) => benchmark in BENCHMARK_TITLES);
   return groupTrainings(averaged)
@@ -131,7 +131,7 @@ export function trainingSpread(answers: readonly QuestionResult[]): Spread[] {
     });
 }
 
-/** 95 % of pairs of a method's trainings differ by less (normal, pooled variance). */
+/** 95 % of pairs of a method's runs differ by less (normal, pooled variance). */
 export function trainingNoise(spread: readonly Spread[]): number {
   const variance =
     sum(spread, ({ deviation, trainings }) => (trainings - 1) * deviation ** 2) /

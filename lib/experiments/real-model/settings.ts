@@ -33,7 +33,7 @@ export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS || REAL_MODEL;
 
 const MODEL_NAME = `models/${basename(MODEL)}`;
 const WORK_NAME = `runs/real-model/${basename(MODEL)}`;
-/** Unfinished trainings. */
+/** Unfinished runs. */
 export const WORK = packagePath(WORK_NAME);
 /** The model with the warm-up's adapter merged in. */
 export const INITIAL = warmedUpFolder(MODEL);

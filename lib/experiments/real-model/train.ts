@@ -1,6 +1,6 @@
 /**
  * Trains the real model: the warm-up on all cores, then RL with either method, two runs
- * at a time. Interrupted trainings resume.
+ * at a time. Interrupted runs resume.
  */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

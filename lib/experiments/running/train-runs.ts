@@ -72,8 +72,8 @@ const PROGRESS_INTERVAL_MS = 5000;
 
 /**
  * Trains several runs, reporting the finished share of the remaining steps.
- * @param folders of the trainings
- * @param numSteps of all trainings
+ * @param folders of the runs
+ * @param numSteps of all runs
  */
 export async function withTrainingProgress(
   {

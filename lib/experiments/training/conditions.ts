@@ -1,5 +1,5 @@
 /**
- * Trainings besides the main comparison's, each with its own fresh test: what changes
+ * Training runs besides the main comparison's, each with its own fresh test: what changes
  * with other initial models, questions, rewards and passages in RL?
  */
 import { rewardConstants } from '../../rewards/presets.js';
@@ -19,7 +19,7 @@ import {
 const [PARALLEL, SEQUENTIAL] = BOTH_METHODS;
 const { lambdaD, lambdaS } = rewardConstants('paper');
 
-/** RL steps: of the main comparison, which takes hours, and of shorter trainings. */
+/** RL steps: of the main comparison, which takes hours, and of shorter runs. */
 const STEPS = { main: 200, hasty: 100, mixed: 100, paired: 50, short: 50 };
 
 const withSettings = (

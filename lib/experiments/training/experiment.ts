@@ -94,7 +94,7 @@ async function compareTrainings(
   };
 }
 
-/** Means of single trainings over comparisons of two to eight, without intervals. */
+/** Means of single runs over comparisons of two to eight, without intervals. */
 const listTrainings = ({ test, answered }: TrainingTestResults) =>
   answered.flatMap(({ run, step, topK, method, answers }) =>
     STAGE_METRICS.map((metric) => ({

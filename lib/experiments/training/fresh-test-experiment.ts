@@ -91,7 +91,7 @@ async function listStageJobs(test: TrainingTestSpec): Promise<Job<Stage>[]> {
   return Promise.all(jobs);
 }
 
-/** Metrics that are also shown for single trainings. */
+/** Metrics that are also shown for single runs. */
 export const STAGE_METRICS = ['evidence_seen', 'em', 'model_calls'] as const;
 
 /** Measures for answers of runs with the same limit on search turns. */
