@@ -28,6 +28,7 @@ import { withFolderLock } from '../io/folder-lock.js';
 import { shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { configHash, sha256 } from '../io/provenance.js';
+import { naming } from '../io/system-errors.js';
 import { ANALYZERS } from './analyzers.js';
 import {
   Bm25Indexer,
@@ -158,7 +159,7 @@ export async function openBm25Files(
           aside,
           ...options,
           signal: AbortSignal.any(signals),
-        });
+        }).catch(naming(folder));
         if (difference(state, await describeState(corpus)))
           throw new Error(`${shortPath(corpus.file)} changed while it was indexed. Run again.`);
         const manifest: Manifest = { format: FORMAT, corpus: identity(corpus), state, ...written };

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -58,6 +58,17 @@ it('finds the same passages with the same scores as in memory', async () => {
     },
   );
   await fc.assert(isSame, { numRuns: 40 });
+});
+
+it('names the folder that a full disk prevents writing', async () => {
+  writeFilms();
+  const handle = await open(inFolder('corpus.jsonl'));
+  const prototype = Object.getPrototypeOf(handle) as typeof handle;
+  await handle.close();
+  const full = new Error('ENOSPC: no space left on device, write'); // as Node writes it
+  const spy = vi.spyOn(prototype, 'writeFile').mockRejectedValue(full);
+  await expect(openFilms()).rejects.toThrow(`device, write '${inFolder('index')}'`);
+  spy.mockRestore();
 });
 
 it('writes the same index with one process and with two', async () => {
