@@ -101,7 +101,9 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
     for (const numSteps of [1, STEPS]) {
       const child = startCommand(args);
       const stderr = text(child.stderr);
-      while (!existsSync(metrics(0.1)) || linesOf(metrics(0.1)).length < numSteps) await sleep(10);
+      // A line may be read while it is written.
+      const numWritten = (): number => readFileSync(metrics(0.1), 'utf8').split('\n').length - 1;
+      while (!existsSync(metrics(0.1)) || numWritten() < numSteps) await sleep(10);
       child.kill('SIGINT');
       const code = await new Promise((resolve) => void child.on('close', resolve));
       expect(code).toBe(130);
