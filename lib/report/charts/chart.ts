@@ -62,7 +62,10 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   y.scale = isPlainShare && !spec.zoomed ? { domain: [0, 1] } : { zero: !spec.zoomed };
   const x = categories(rows, spec);
   const at = { x, xOffset, color };
-  const number = { type: 'quantitative', format: '.3f' };
+  const isSmall = rows.some(({ value, low, high }) =>
+    [value, low, high].some((x) => typeof x === 'number' && x !== 0 && Math.abs(x) < 5e-4),
+  );
+  const number = { type: 'quantitative', format: isSmall ? '.4~g' : '.3f' };
   const tooltip = [
     { field: fieldName(spec.color), ...escapedTitle(spec.color) },
     ...['value', 'low', 'high'].map((field) => ({ field, ...number })),

@@ -134,6 +134,12 @@ describe('charts', () => {
     );
   });
 
+  it('have tooltips with the digits of small numbers', async () => {
+    const rows = [{ metric: 'kl', method: 'a', k: 'x', value: 4e-8, low: 1e-8, high: 0.523 }];
+    const chart = intervalChart(rows, { ...spec, x: 'k', xTitle: 'X', color: 'method' });
+    expect(await renderSvg(chart)).toContain('value: 4e-8; low: 1e-8; high: 0.523');
+  });
+
   it('describe long series only by their ends', () => {
     const steps = range(20).map((step) => ({ method: 'm', step, metric: 'kl', value: step }));
     const { alt } = lineChart(createFrame(steps), { ...spec, x: 'step' });
