@@ -12,6 +12,7 @@ const configSchema = z.looseObject({
     .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
     .nullish(),
   bos_token: tokenSchema,
+  add_bos_token: z.boolean().nullish(),
   eos_token: tokenSchema,
   pad_token: tokenSchema,
   unk_token: tokenSchema,
@@ -60,8 +61,11 @@ export function specialTokens(tokenizerConfig: unknown): string[] {
     .filter((token) => [...token].length > 1);
 }
 
-export const beginToken = (tokenizerConfig: unknown): string | undefined =>
-  parseConfig(tokenizerConfig).bos_token ?? undefined;
+/** The begin token, and whether texts get it, if that is configured. */
+export function beginToken(tokenizerConfig: unknown): { name?: string; isAdded?: boolean } {
+  const { bos_token: name, add_bos_token: isAdded } = parseConfig(tokenizerConfig);
+  return { name: name ?? undefined, isAdded: isAdded ?? undefined };
+}
 
 /** A message as templates see it; other fields, such as tool calls, are passed on. */
 export interface TemplateMessage {

@@ -27,7 +27,7 @@ export interface FileTokenizer extends Tokenizer {
    * Special tokens around a text, such as [CLS] and [SEP]; `encode` does not add them.
    */
   around: { before: number[]; after: number[] };
-  /** Text of the token that begins a document, such as `<s>`, if any. */
+  /** Text of the token that servers put before a text, such as `<s>`, if any. */
   beginToken?: string;
   /**
    * Decodes for a server that parses special tokens: special tokens become their names,
@@ -270,6 +270,11 @@ export function createTokenizer(
     const from = inner.length === 0 ? all.length : all.indexOf(inner[0]);
     return { before: all.slice(0, from), after: all.slice(from + inner.length) };
   };
+  const ends = around();
+  // SmolLM2's, `<|im_start|>`, is not.
+  const begin = beginToken(tokenizerConfig);
+  const isBegun =
+    begin.isAdded ?? ends.before.includes(tokenizer.token_to_id(begin.name ?? '') ?? -1);
   const known = new Set(ids);
   const decode = (tokenIds: readonly number[]): string => {
     // Ids of a padded embedding have no token; the package decodes them as the unknown
@@ -308,11 +313,11 @@ export function createTokenizer(
   };
   return {
     encode,
-    around: around(),
+    around: ends,
     ...(template && { encodeChat: (message) => encodeChat(template(message), message.trim()) }),
     decode,
     decodeForOthers,
-    beginToken: beginToken(tokenizerConfig),
+    ...(isBegun && { beginToken: begin.name }),
     tokenId: (token) => tokenizer.token_to_id(token),
     vocabSize: 1 + (max(ids) ?? -1),
   };

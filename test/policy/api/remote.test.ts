@@ -195,14 +195,19 @@ describe('a server without token ids', () => {
     expect(server.requests.at(-1)!.prompt).toBe('Who?<eos>It is < eos>, not < pad>.');
   });
 
-  it('receives the begin token as text', async () => {
+  it.each([
+    [true, 'Who?'],
+    // As SmolLM2's, which only its chat template writes.
+    [undefined, '<eos>Who?'],
+  ])('receives the begin token unless servers add it: %j', async (isAdded, prompt) => {
     for (const file of ['tokenizer.json', 'config.json'])
       await copyFile(join(folder, file), join(other, file));
-    await writeFile(join(other, 'tokenizer_config.json'), '{ "bos_token": "<eos>" }');
+    const config = { bos_token: '<eos>', add_bos_token: isAdded };
+    await writeFile(join(other, 'tokenizer_config.json'), JSON.stringify(config));
     const { server, policy } = await openTextOnly('keeps stop', { tokenizer: other });
     const { tokenizer } = local;
     await answerOf(policy, [tokenizer.tokenId('<eos>')!, ...tokenizer.encode('Who?')]);
-    expect(server.requests.at(-1)!.prompt).toBe('Who?');
+    expect(server.requests.at(-1)!.prompt).toBe(prompt);
   });
 
   it('gets no stop text appended if none was cut', async () => {
