@@ -7,10 +7,12 @@ import { type DevPoint } from '../experiments/running/train-runs.js';
 import { readJsonIfExists } from '../io/files.js';
 import { readLog } from '../io/logs.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
+import { errorText } from '../io/system-errors.js';
 import { readBaseModel } from '../policy/folders/adapter-base.js';
 import { readPeftConfig, TRAIN_CONFIG_FILE } from '../policy/folders/folder-settings.js';
 import { READER, REAL_MODEL, TRAINED_MODELS } from '../policy/folders/trained-models.js';
 import type { TrainConfig } from '../training/config.js';
+import { exitWith, log } from './common/cli-utils.js';
 import { fixed, formatTable } from './common/tables.js';
 
 interface Adapter {
@@ -83,11 +85,14 @@ function adapterTable(adapters: readonly Adapter[]): string {
   return formatTable([...head, 'dev EM', 'decomposed', 'calls'], rows);
 }
 
-/** Prints the adapters in some folders. @throws Error if there are none */
+/**
+ * Prints the adapters in some folders. Damaged ones are logged; the exit code is then 1.
+ * @throws Error if there are none
+ */
 async function runAdapters(
   roots: readonly string[],
   { json = false }: { json?: boolean } = {},
-): Promise<void> {
+): Promise<number> {
   const folders = (roots.length > 0 ? roots : [READER, REAL_MODEL, CHECKPOINTS, RUNS]).flatMap(
     (root) => findAdapters(root),
   );
@@ -95,11 +100,18 @@ async function runAdapters(
     throw new Error(
       `Expected adapters in ${roots.join(' or ')}, but found no adapter_config.json. \`train\` makes one.`,
     );
-  const adapters = await Promise.all(folders.map(readAdapter));
+  const adapters: Adapter[] = [];
+  for (const folder of folders)
+    try {
+      adapters.push(await readAdapter(folder));
+    } catch (error) {
+      log(`${shortPath(folder)}: ${errorText(error)}`);
+    }
   const text = json
     ? adapters.map((adapter) => JSON.stringify(adapter)).join('\n')
     : `${adapterTable(adapters)}\n\nUse one with --model NAME or --adapter FOLDER. Figures: greedy answers to dev questions after the chosen step.`;
   process.stdout.write(`${text}\n`);
+  return adapters.length < folders.length ? 1 : 0;
 }
 
 export const adaptersCommand = (): Command =>
@@ -107,4 +119,4 @@ export const adaptersCommand = (): Command =>
     .description('list adapters: base, method, training data, recorded figures')
     .argument('[folders...]', 'folders to search (default: the committed adapters, and runs)')
     .option('--json', 'print JSON Lines instead of the table')
-    .action(runAdapters);
+    .action(exitWith(runAdapters));

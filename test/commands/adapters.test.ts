@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { adaptersCommand } from '../../lib/commands/adapters.js';
@@ -62,6 +62,18 @@ it('lists the name of a trained model and its training data', async () => {
   expect(await adapters(REAL_MODEL)).toMatch(
     /seed\d +demonstrations from smollm2-135m-instruct +HotpotQA/,
   );
+});
+
+it('names a damaged adapter and lists the others', async () => {
+  const damaged = join(root, 'runs', 'damaged');
+  mkdirSync(damaged);
+  writeFileSync(join(damaged, 'adapter_config.json'), '{');
+  const complaints = captured('stderr');
+  expect(await adapters(join(root, 'runs'))).toMatch(/mine\/adapter/);
+  expect(complaints()).toMatch(/damaged: Expected .*adapter_config\.json to be JSON/);
+  expect(process.exitCode).toBe(1);
+  process.exitCode = 0;
+  rmSync(damaged, { recursive: true });
 });
 
 it('reports a folder without adapters', async () => {

@@ -87,7 +87,7 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
   const answers = join(folder, 'answers.jsonl');
   if (steps.length === 0 && !existsSync(answers))
     throw new Error(
-      `Expected ${folder} to contain metrics.jsonl or answers.jsonl, but it has neither. ` +
+      `Expected ${folder} to contain steps in metrics.jsonl, or answers.jsonl, but it has neither. ` +
         'Name a folder of `train`, or a file of `evaluate --out`.',
     );
   if (run.steps.length > 0 && steps.length > 0)

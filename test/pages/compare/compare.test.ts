@@ -220,7 +220,7 @@ describe('the comparison page', () => {
   });
 
   it('rejects other files and folders', async () => {
-    await expect(readAll(root)).rejects.toThrow(/metrics\.jsonl or answers\.jsonl/);
+    await expect(readAll(root)).rejects.toThrow(/metrics\.jsonl, or answers\.jsonl/);
     await expect(readAll(inRoot('absent'))).rejects.toThrow(/absent does not exist/);
     await expect(readAll(inRoot('a'), inRoot('a'))).rejects.toThrow(/one training .*name a,/);
     await expect(readAll(`x=${inRoot('a')}`, `x=${inRoot('b')}`)).rejects.toThrow(/name x,/);
