@@ -97,6 +97,12 @@ describe('chartData', () => {
     expect(chartData(spec, 'C')).toEqual({ caption: 'C', columns, rows, exact: rows });
   });
 
+  it('lists the data of several views once', () => {
+    const [data, other] = [{ name: 'd' }, { values: [{ a: 2 }] }];
+    const spec = { hconcat: [{ data }, { data: other }, { data }], datasets: { d: [{ a: 1 }] } };
+    expect(chartData(spec, '').rows).toEqual([['1'], ['2']]);
+  });
+
   it('keeps dashes and minus signs of texts in CSV', () => {
     const data = { values: [{ a: '–', b: '3−2' }] };
     expect(tableCsv(chartData({ data }, ''))).toBe('a,b\r\n–,3−2\r\n');

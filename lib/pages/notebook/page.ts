@@ -47,7 +47,7 @@ interface Rendering {
 
 interface PreparedChart {
   spec: VegaLiteSpec;
-  /** Static, if the chart could start work in the reader's browser. */
+  /** Static, if the chart could start work in the browser, or cannot be drawn there. */
   still?: string;
 }
 
@@ -122,7 +122,7 @@ async function prepareCharts(notebook: Notebook): Promise<Rendering['charts']> {
 async function prepareChart(given: unknown): Promise<PreparedChart> {
   const spec = readSpec(given);
   const layOut = await loadVega();
-  if (isInteractive(spec)) {
+  if (isInteractive(spec) || hasTextData(spec)) {
     const { view } = layOut(wrapSpec(spec));
     const still = await view.toSVG();
     view.finalize();
@@ -145,6 +145,12 @@ function isInteractive(spec: VegaLiteSpec): boolean {
     ({ length }) => length > 0,
   );
 }
+
+/** Whether data are a text such as CSV, whose parser evaluates code: pages cannot. */
+const hasTextData = (spec: VegaLiteSpec): boolean =>
+  valuesUnder('data', spec).some(
+    (data) => typeof (data as { values?: unknown } | null)?.values === 'string',
+  );
 
 /** Drops options for Vega-Embed, which could change the chart after its check. */
 function readSpec(given: unknown): VegaLiteSpec {

@@ -114,12 +114,15 @@ export function wrapSpec(spec: VegaLiteSpec): Chart {
   return { kind: 'chart', title, alt, spec: { $schema: SCHEMA, ...spec } };
 }
 
-/** The data of a chart as a table, in full precision. */
+/** The data of a chart as a table, in full precision; those of several views once. */
 export function chartData(spec: VegaLiteSpec, caption: string): TableCells {
   // Altair lists data by name at the top level.
   const { datasets } = spec as { datasets?: Record<string, unknown[] | undefined> };
-  const rows = (valuesUnder('data', spec) as ({ values?: unknown[]; name?: string } | null)[])
-    .flatMap((data) => data?.values ?? datasets?.[data?.name ?? ''] ?? [])
+  const sources = valuesUnder('data', spec) as ({ values?: unknown[]; name?: string } | null)[];
+  const lists = sources.map((data) => data?.values ?? datasets?.[data?.name ?? ''] ?? []);
+  const distinct = new Map(lists.map((values) => [JSON.stringify(values), values])).values();
+  const rows = [...distinct]
+    .flat()
     // Vega-Lite calls the field of a bare value `data`.
     .map((value) => (typeof value === 'object' && value !== null ? value : { data: value }) as Row);
   const columns = listColumns(rows);

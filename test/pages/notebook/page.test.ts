@@ -291,7 +291,8 @@ describe('outputs and cells of all kinds', () => {
     { params: [{ name: 'n', value: 1, bind: { input: 'range' } }] },
     { layer: [{ ...point, params: [{ name: 'p', select: 'interval' }] }] },
     { config: { signals: [{ name: 's', on: [{ events: 'timer{9}', update: '1' }] }] } },
-  ])('shows an interactive chart as a picture: %j', async (more) => {
+    { data: { values: 'a\n1', format: { type: 'csv' } } },
+  ])('shows a chart that needs evaluation or events as a picture: %j', async (more) => {
     const spec = { ...('layer' in more ? {} : point), data: { values: [{ a: 1 }] }, ...more };
     const html = await page(displayed({ [MIME.vegaLite]: spec }));
     expect(html).not.toContain('data-chart="');
