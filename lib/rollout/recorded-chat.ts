@@ -3,12 +3,12 @@
  * tool calls of one assistant message, or a search in the paper's tags.
  */
 import { z } from 'zod';
-import { tryParseJson } from '../io/json.js';
 import { isLabelled } from '../text/labelled-information.js';
 import {
   formatTagMessage,
   formatToolMessage,
   openThought,
+  parseArguments,
   readToolCall,
   type ToolCall,
 } from '../text/messages.js';
@@ -81,7 +81,7 @@ function toToolCall({ id = '', function: called }: z.infer<typeof callSchema>): 
   const call: ToolCall = { id, type: 'function', function: { name: called.name, arguments: json } };
   if (!/search|retriev/i.test(called.name)) return call;
   call.function.name = 'search';
-  const named = Object.entries(argumentsSchema.safeParse(tryParseJson(json)).data ?? {});
+  const named = Object.entries(argumentsSchema.safeParse(parseArguments(json)).data ?? {});
   const queries = named.find(([name]) => QUERY_ARGUMENT.test(name))?.[1];
   if (readToolCall(call) === null && queries !== undefined)
     call.function.arguments = JSON.stringify({ queries });

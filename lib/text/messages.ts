@@ -76,10 +76,16 @@ const argumentsSchema = z.union([
 /** Makes a query safe for a transcript: one line, no tags, no separators. */
 const cleanQuery = (query: string): string => oneLine(query.replace(/#{2,}/g, ' '));
 
+/** The arguments of a call, which some servers encode twice; undefined if invalid. */
+export function parseArguments(json: string): unknown {
+  const value = tryParseJson(json);
+  return typeof value === 'string' ? tryParseJson(value) : value;
+}
+
 /** The queries of a `search` call; null if the call or its arguments are invalid. */
 export function readToolCall({ function: { name, arguments: json } }: ToolCall): string[] | null {
   if (name !== 'search') return null;
-  return argumentsSchema.safeParse(tryParseJson(json)).data ?? null;
+  return argumentsSchema.safeParse(parseArguments(json)).data ?? null;
 }
 
 /** A tool call that the server left in the text, as without a parser for it. */

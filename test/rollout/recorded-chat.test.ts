@@ -60,6 +60,7 @@ describe('a recorded conversation', () => {
     { query_list: ['one', 'two'], topk: 3 }, // verl's search tool
     { q: ['one', 'two'] },
     { searchQueries: '["one", "two"]' },
+    JSON.stringify(JSON.stringify({ queries: ['one', 'two'] })), // encoded twice
   ])('finds the queries among the arguments %j', (args) => {
     const run = read(calls(call('', args)), tool('', 'A'), says('x'));
     expect(run.searchTurns).toMatchObject([{ queries: ['one', 'two'] }]);
