@@ -78,6 +78,7 @@ export function makePassages(
   words: number,
 ): { passages: Passage[]; numDuplicates: number } {
   const passages: Passage[] = [];
+  const rowIds = new Set(sources.flatMap(({ sections }) => sections.map(({ id }) => id)));
   const ids = new Set<string>();
   const keys = new Set<string>();
   let numDuplicates = 0;
@@ -92,8 +93,12 @@ export function makePassages(
           continue;
         }
         keys.add(key);
-        const rowPart = part > 0 ? `${rowId}#${part + 1}` : rowId;
-        const id = rowId === undefined || ids.has(rowPart!) ? `${name}#${number}` : rowPart!;
+        const rowPart = part > 0 ? `${rowId}#${part + 1}` : rowId!;
+        const isFree = rowId !== undefined && !ids.has(rowPart);
+        // An earlier corpus among the sources has ids that were made here.
+        while (!isFree && (ids.has(`${name}#${number}`) || rowIds.has(`${name}#${number}`)))
+          number++;
+        const id = isFree ? rowPart : `${name}#${number}`;
         ids.add(id);
         passages.push({ id, contents: joinContents(title, text), title, text });
       }

@@ -72,6 +72,21 @@ describe('makePassages', () => {
     expect(passages[0]).toMatchObject({ title: 'A', contents: `A\n${sentence(10)}` });
   });
 
+  it('gives no id twice, and keeps those of an earlier corpus', () => {
+    const row = (id: string, text: string) => ({ ...titled('Row', text), id });
+    const made = { name: 'faq.csv', sections: [titled('A', 'First.'), titled('B', 'Second.')] };
+    const earlier = { name: 'corpus.jsonl', sections: [row('faq.csv#1', 'Old.')] };
+    for (const sources of [
+      [made, earlier],
+      [earlier, made],
+    ])
+      expect(
+        makePassages(sources, 10)
+          .passages.map(({ id, text }) => `${id} ${text}`)
+          .toSorted(),
+      ).toEqual(['faq.csv#1 Old.', 'faq.csv#2 First.', 'faq.csv#3 Second.']);
+  });
+
   it('drops repeated passages, but keeps the same text under another title', () => {
     const untitled = (name: string) => ({ ...titled(name, 'Same text.'), isUntitled: true });
     const { passages, numDuplicates } = makePassages(
