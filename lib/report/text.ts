@@ -3,20 +3,26 @@ import type { Interval } from '../evaluation/bootstrap.js';
 import { decimalText } from '../text/english.js';
 
 /** Formats a number as {@link decimalText}, or a dash if it is missing. */
-export function figureText(value: number | null | undefined, decimals = 3): string {
+export function figureText(
+  value: number | null | undefined,
+  decimals = 3,
+  format = decimalText,
+): string {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   // Rows from outside, such as of a CSV file, may have text.
   if (typeof value !== 'number')
     throw new TypeError(`Expected a number, but got ${JSON.stringify(value)}.`);
-  return decimalText(value, decimals).replace(/^-/, '−');
+  const text = format(value, decimals);
+  return Number(text) === 0 ? text.replace('-', '') : text.replace(/^-/, '−');
 }
 
-/** `0.523 [0.498, 0.547]`. */
+/** `0.523 [0.498, 0.547]`; small numbers get more digits only if all three are small. */
 export function intervalText(interval: Interval | null | undefined, decimals = 3): string {
   if (!interval) return '–';
-  const [value, low, high] = [interval.value, interval.low, interval.high].map((x) =>
-    figureText(x, decimals),
-  );
+  const all = [interval.value, interval.low, interval.high];
+  const isSmall = all.every((x) => Math.abs(x) < 10 ** -decimals / 2);
+  const format = isSmall ? decimalText : (x: number) => x.toFixed(decimals);
+  const [value, low, high] = all.map((x) => figureText(x, decimals, format));
   return `${value} [${low}, ${high}]`;
 }
 

@@ -25,7 +25,7 @@ describe('figures as text', () => {
   it('have interval, sign and unit', () => {
     expect(intervalText({ value: 0.5234, low: 0.4, high: 0.6 })).toBe('0.523 [0.400, 0.600]');
     const below = intervalText({ value: -0.01, low: -0.02, high: -0.0001 });
-    expect(below).toBe('−0.010 [−0.020, −0.00010]');
+    expect(below).toBe('−0.010 [−0.020, 0.000]');
     expect(intervalText(undefined)).toBe('–');
     const points = [0.0551, -0.0149, 0.0001, null].map((x) => pointsText(x));
     expect(points).toEqual(['+5.5', '−1.5', '0.0', '–']);

@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { figureText, gapWords, ratioWords, sentence, shareWords } from '../../lib/report/text.js';
+import {
+  figureText,
+  gapWords,
+  intervalText,
+  ratioWords,
+  sentence,
+  shareWords,
+} from '../../lib/report/text.js';
 
 /** An interval of a half-width. */
 const around = (value: number, width = 0.01) => {
@@ -10,6 +17,11 @@ it('figureText shows small numbers and rejects what is no number', () => {
   const shown = [0.5, -0, -4e-8, NaN, null].map((value) => figureText(value, 1));
   expect(shown).toEqual(['0.5', '0.0', '−4.0e-8', '–', '–']);
   expect(() => figureText('3' as never)).toThrow('but got "3"');
+});
+
+it('intervalText shows small numbers if all three are small', () => {
+  expect(intervalText({ value: 4e-8, low: -1e-8, high: 9e-8 })).toBe('4.0e-8 [−1.0e-8, 9.0e-8]');
+  expect(intervalText({ value: -0.0002, low: -0.03, high: 0.02 }, 2)).toBe('0.00 [−0.03, 0.02]');
 });
 
 it('shareWords turns shares close to simple fractions into words', () => {
