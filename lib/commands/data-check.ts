@@ -87,8 +87,23 @@ const allEvidence = ({ metadata: { graph = [], supporting } }: Question): string
   ]),
 ];
 
-/** Warns of questions with the same text, and of ids that occur in several files. */
-function repeatWarnings(questions: readonly Question[]): string[] {
+/** Warns of items with the text of an earlier one. */
+function sameTextWarnings<T extends { id: string }>(
+  name: string,
+  items: readonly T[],
+  text: (item: T) => string,
+): string[] {
+  const pairs = [...group(items, text).values()].flatMap(([first, ...others]) =>
+    others.map(({ id }) => `${id} (${first.id})`),
+  );
+  if (pairs.length === 0) return [];
+  return [
+    `${countText(pairs.length)} of ${countText(items.length)} ${name} repeat the text of an earlier one, such as ${pairs[0]}.`,
+  ];
+}
+
+/** Warns of passages and questions with the same text, and of ids in several files. */
+function repeatWarnings({ questions, passages }: Contents): string[] {
   const bySplit = group(questions, ({ split }) => split ?? 'every split');
   const sameText = cross(['train'], ['dev', 'test']).concat([['dev', 'test']]);
   const texts = sameText.flatMap(([first, second]) => {
@@ -110,7 +125,11 @@ function repeatWarnings(questions: readonly Question[]): string[] {
     );
     return `${id} is the id of ${members.length} questions: ${formatList(names)}. Put the benchmark before the id.`;
   });
-  return [...texts, ...ids];
+  const twice = [...bySplit].flatMap(([split, members]) =>
+    sameTextWarnings(`questions of ${split}`, members, ({ question }) => normalizeAnswer(question)),
+  );
+  const copies = sameTextWarnings('passages', passages, ({ contents }) => contents);
+  return [...texts, ...twice, ...copies, ...ids];
 }
 
 interface Coverage {
@@ -347,7 +366,7 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
   } else if (out !== undefined)
     complaints.push(`${folder}: expected questions and passages to compare for ${out}.`);
 
-  const warnings = repeatWarnings(questions);
+  const warnings = repeatWarnings(contents);
   if (warnings.length > 0) print(`\nWarnings: ${countText(warnings.length)}`);
   printSome(warnings);
   const problems = complaints.length === 1 ? 'problem' : 'problems';

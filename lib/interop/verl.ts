@@ -86,7 +86,7 @@ export async function writeVerl(
 }
 
 const lineSchema = z
-  .object({ input: z.string(), output: z.string(), gts: truthSchema, score: z.number() })
+  .object({ input: z.string(), output: z.string(), gts: truthSchema, score: z.number().nullable() })
   .transform(({ input, output, gts, score }): RecordedRollout => {
     const segments = splitTranscript(output);
     return { prompt: input, segments, truth: gts, score, ambiguous: ambiguity(segments) };

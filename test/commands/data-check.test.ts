@@ -113,7 +113,7 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
     expect(sampled.stderr).toMatch(/^Sample of 2 of 4 questions/m);
   });
 
-  it('warns of questions in several splits and of repeated ids', async () => {
+  it('warns of repeated questions, passages and ids', async () => {
     const own = join(root, 'repeated');
     mkdirSync(own);
     const write = (split: string, texts: Record<string, string>): void => {
@@ -123,15 +123,26 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
       });
       writeFileSync(join(own, `${split}.jsonl`), formatQuestions(questions));
     };
-    write('train', { a1: 'When was the Bo Reed born?', a2: 'When was Cy Hill born?' });
+    write('train', {
+      a1: 'When was the Bo Reed born?',
+      a2: 'When was Cy Hill born?',
+      a5: 'When was Cy Hill born',
+    });
     write('dev', { a2: 'When was Ada born?' });
     write('test', { a3: 'when was Bo Reed born', a4: 'When did Bo Reed die?' });
-    writeFileSync(join(own, 'corpus.jsonl'), formatPassages(PASSAGES));
+    const copy = { ...PASSAGES[0], id: 'copy' };
+    writeFileSync(join(own, 'corpus.jsonl'), formatPassages([...PASSAGES, copy]));
     const { code, stdout } = await check(own);
     expect(code).toBe(0);
-    expect(stdout).toContain('Warnings: 2\n');
+    expect(stdout).toContain('Warnings: 4\n');
     expect(stdout).toMatch(
       /1 of 2 questions of test are also in train, such as a3 \(a1 in train\)/,
+    );
+    expect(stdout).toContain(
+      '1 of 3 questions of train repeat the text of an earlier one, such as a5 (a2).',
+    );
+    expect(stdout).toContain(
+      `passages repeat the text of an earlier one, such as copy (${PASSAGES[0].id}).`,
     );
     expect(stdout).toMatch(/a2 is the id of 2 questions: popqa train and nq dev/);
   });

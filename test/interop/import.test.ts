@@ -36,7 +36,7 @@ beforeEach(() => {
   };
 });
 
-const line = (output: string, score: number, more: object = {}): string =>
+const line = (output: string, score: number | null, more: object = {}): string =>
   `${JSON.stringify({ input: PROMPT, output, gts: TRUTH, score, step: 1, ...more })}\n`;
 const writeStep = (step: number, lines: readonly string[]): void =>
   writeFileSync(join(recorded, `${step}.jsonl`), lines.join(''));
@@ -93,6 +93,13 @@ describe('rollouts of verl', () => {
       },
     });
     expect(ten.metrics).not.toHaveProperty('completions/mean_length');
+  });
+
+  it('without a reward are left out', async () => {
+    // Python's NaN has to be replaced by null.
+    writeStep(1, [line(RIGHT, null), line(RIGHT, SCORES[0])]);
+    const imported = await importRollouts(readVerlRollouts(recorded), options);
+    expect(imported).toMatchObject({ numRollouts: 1, numUnscored: 1 });
   });
 
   it("keep a reward that differs from this library's", async () => {
