@@ -66,6 +66,21 @@ describe('a recorded conversation', () => {
     expect(run.searchTurns).toMatchObject([{ queries: ['one', 'two'] }]);
   });
 
+  it('prefers the arguments `queries` and `query`', () => {
+    const both = { my_query: 'three', queries: ['one', 'two'] };
+    const run = read(calls(call('', both)), tool('', 'A'), says('x'));
+    expect(run.searchTurns).toMatchObject([{ queries: ['one', 'two'] }]);
+  });
+
+  it.each([
+    [{ query: 'one' }, 'calculate'],
+    [{ topk: 3 }, 'search'],
+  ])('does not search with %j of %s', (args, name) => {
+    const run = read(calls(call('', args, name)), tool('', 'A'), says('x'));
+    expect(run).toMatchObject({ searchTurns: [], modelCalls: 2 });
+    expect(run.segments[1].text).toContain(JSON.stringify([call('', args, name)]));
+  });
+
   it('has a turn for each message that searches', () => {
     const run = read(
       { ...calls(call('a', { query: 'one' }, 'web_search')), content: null },

@@ -123,7 +123,8 @@ it.each([
   ['range(3)[1:]', 'a range cannot be printed'],
   ['range(3)|tojson', 'tojson of floats, ranges'],
   ['range(3) + [1]', 'a range cannot be added'],
-  ['range(5, 10**10)|length', 'a range of more than 100000'],
+  ['range(100001)|length', 'a range of more than 100000'],
+  ['range(-1, 100000)|length', 'a range of more than 100000'],
   ["'a' in 5", "cannot search 5 for 'a'"],
   ["1 in 'a1'", "cannot search 'a1' for 1"],
   ["'-Inf'|float", '-Inf is not a number'],
@@ -149,6 +150,14 @@ it.each([
   expect(() => chatTemplate({ chat_template })!('Hi')).toThrow(reason);
 });
 
+it.each(['range(100000)', 'range(0, 300000, 3)', 'range(100000, 200000)'])(
+  'chat templates may have %s, the limit of Jinja',
+  (range) => {
+    const chat_template = `{{ messages[0].content }}{{ ${range}|length }}`;
+    expect(chatTemplate({ chat_template })!('Hi')).toBe('Hi100000');
+  },
+);
+
 it('chat templates with Windows line breaks print as in Jinja', () => {
   const source = "{% if true %}\r\n{{ 'a\r\nb' }}\rc\r\n\r\n{% endif %}\r\n";
   expect(chatTemplate({ chat_template: source })!('Hi')).toBe('a\nb\nc\n\n');
@@ -158,6 +167,8 @@ it('specialTokens leaves out the unknown token and unset tokens', () => {
   const config = { unk_token: '<unk>', eos_token: { content: '</s>' }, pad_token: null };
   expect(specialTokens(config)).toEqual(['</s>']);
   expect(beginToken(config)).toEqual({});
+  const begin = { bos_token: '<s>', add_bos_token: false };
+  expect(beginToken(begin)).toEqual({ name: '<s>', isAdded: false });
 });
 
 describe('chatTemplate', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
+import { buildPrompt, encodePrompt, PROMPTS } from '../../lib/text/prompts.js';
 import { parseBlocks, splitQueries } from '../../lib/text/tags.js';
+import { TOKENIZER } from '../training/tiny.js';
 
 describe('buildPrompt', () => {
   it('writes the short forms', () => {
@@ -71,4 +72,13 @@ describe('buildPrompt', () => {
       expect(buildPrompt('drill', question, { form: 'short' })).toBe(expected);
     expect(() => buildPrompt('other', 'q', { form: 'short' })).toThrow('but got other');
   });
+});
+
+it('encodePrompt applies the chat template in the form chat only', () => {
+  const chat = { text: 'User: a', tokenIds: [1, 2] };
+  const tokenizer = { ...TOKENIZER, encodeChat: () => chat };
+  const plain = { text: 'a', tokenIds: TOKENIZER.encode('a') };
+  expect(encodePrompt('a', { form: 'chat', tokenizer })).toEqual(chat);
+  expect(encodePrompt('a', { form: 'full', tokenizer })).toEqual(plain);
+  expect(() => encodePrompt('a', { form: 'chat', tokenizer: TOKENIZER })).toThrow('chat template');
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { createTokenizer, requireIdsBelow } from '../../lib/text/tokenizer.js';
 import REFERENCE from '../fixtures/reference-tokenizer.json' with { type: 'json' };
 import { TOKENIZER, TOKENIZER_JSON } from '../training/tiny.js';
 
@@ -168,6 +168,18 @@ describe('createTokenizer', () => {
     const unreadable = { type: 'BPE', vocab: { '<eos>': eos, '<pad>': pad, A: 1 }, merges: [] };
     const json = { ...COMMON, post_processor: postProcessor, model: unreadable };
     expect(createTokenizer(json).around).toEqual({ before: [eos, pad], after: [] });
+  });
+
+  it('has a begin token if the config or the post-processor adds it', () => {
+    const begin = { bos_token: '<eos>' };
+    const create = (config: object, json: object = TOKENIZER_JSON) =>
+      createTokenizer(json, config).beginToken;
+    const processed = { ...TOKENIZER_JSON, post_processor: postProcessor };
+    expect(create(begin)).toBeUndefined();
+    expect(create({ ...begin, add_bos_token: true })).toBe('<eos>');
+    expect(create(begin, processed)).toBe('<eos>');
+    expect(create({ ...begin, add_bos_token: false }, processed)).toBeUndefined();
+    expect(create({}, processed)).toBeUndefined();
   });
 
   it('adds no surrounding tokens to a chat', () => {
@@ -418,6 +430,9 @@ describe('createTokenizer', () => {
       false,
     ],
     ['add_prefix_space', { pre_tokenizer: { type: 'Metaspace', prepend_scheme: 'never' } }, true],
+    ['add_prefix_space', { pre_tokenizer: { type: 'Metaspace', prepend_scheme: 'always' } }, false],
+    ['add_prefix_space', { pre_tokenizer: { type: 'Metaspace', add_prefix_space: false } }, true],
+    ['add_prefix_space', { pre_tokenizer: { type: 'Metaspace' } }, false],
     ['add_prefix_space', { normalizer: { type: 'Prepend', prepend: '▁' } }, false],
   ])('rejects a config that contradicts tokenizer.json: %s', (name, settings, value) => {
     const json = { ...COMMON, ...settings, model };
@@ -477,6 +492,11 @@ describe('createTokenizer', () => {
     const vocab = { '<0xC3>': 0, '<0xA9>': 1, a: 2 };
     const bpe = { type: 'BPE', byte_fallback: true, vocab, merges: [] };
     expect(createTokenizer({ ...COMMON, model: bpe }).encode('aé')).toEqual([2, 0, 1]);
+  });
+
+  it('may have fewer ids than the model, not more', () => {
+    expect(() => requireIdsBelow({ ...TOKENIZER, vocabSize: 7 }, 7)).not.toThrow();
+    expect(() => requireIdsBelow({ ...TOKENIZER, vocabSize: 8 }, 7)).toThrow(/size 7\b.*id 7\b/);
   });
 
   it('has a vocabulary size above the largest id', () => {
