@@ -199,8 +199,8 @@ export async function isSmallWorld(folder?: string): Promise<boolean> {
     passages === undefined
       ? [parseQuestions(lines, file, () => {}), await loadQuestions()]
       : [parsePassages(lines, file, () => {}), await loadPassages()];
-  const textOf = (item: Passage | Question): string =>
+  const readText = (item: Passage | Question): string =>
     'contents' in item ? item.contents : item.question;
-  const texts = new Set(known.map(textOf));
-  return sample.filter((item) => texts.has(textOf(item))).length > sample.length / 2;
+  const texts = new Set(known.map(readText));
+  return sample.filter((item) => texts.has(readText(item))).length > sample.length / 2;
 }

@@ -129,24 +129,26 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
 const isMethod = (field: string): boolean => field === 'method' || field === 'against';
 
 /** A table's entry; none of `Object`, such as `constructor`. */
-export const entryOf = <T>(
+export const ownValue = <T>(
   table: Readonly<Record<string, T>> | undefined,
   key: string,
 ): T | undefined => (table && Object.hasOwn(table, key) ? table[key] : undefined);
 
-export const fieldTitle = (field: string): string => entryOf(FIELD_TITLES, field) ?? field;
+export const fieldTitle = (field: string): string => ownValue(FIELD_TITLES, field) ?? field;
 
 export function valueTitle(field: string, value: unknown): string {
   const text = String(value);
   if (field === 'metric') return metricInfo(text).title;
   if (isMethod(field)) return METHODS.has(text) ? METHODS.get(text).title : text;
   if (field === 'k') return `k = ${text}`;
-  return entryOf(entryOf(VALUE_TITLES, field), text) ?? text;
+  return ownValue(ownValue(VALUE_TITLES, field), text) ?? text;
 }
 
 /** The distinct values of a field: titled ones in their titles' order, then others. */
 export function distinctValues(field: string, rows: readonly Row[]): Row[string][] {
-  const order = isMethod(field) ? METHODS.names() : Object.keys(entryOf(VALUE_TITLES, field) ?? {});
+  const order = isMethod(field)
+    ? METHODS.names()
+    : Object.keys(ownValue(VALUE_TITLES, field) ?? {});
   const rank = (value: Row[string]): number =>
     (order.indexOf(String(value)) + order.length + 1) % (order.length + 1);
   return [...new Set(rows.map((row) => row[field]))].sort((a, b) => rank(a) - rank(b));
@@ -273,7 +275,7 @@ export function metricInfo(metric: string): MetricInfo {
   const [, base] = /^(.+)_multi_hop$/.exec(metric) ?? [];
   if (base) return { ...metricInfo(base), title: `${metricInfo(base).title}, HotpotQA and 2Wiki` };
   const name = metric.replace(/^rewards\/(.+)$/, 'Reward “$1”');
-  const [title, unit, decimals = 3] = entryOf(METRIC_TITLES, metric) ?? [name, 'mean'];
+  const [title, unit, decimals = 3] = ownValue(METRIC_TITLES, metric) ?? [name, 'mean'];
   return { title, unit, decimals };
 }
 

@@ -31,7 +31,8 @@ function statIfExists(path: string): Stats | undefined {
 }
 
 /** The path of NAME=PATH. */
-const pathOf = (text: string): string => (existsSync(text) ? text : text.replace(/^[^=]+=/, ''));
+const withoutName = (text: string): string =>
+  existsSync(text) ? text : text.replace(/^[^=]+=/, '');
 
 /** The files read for a path: the file itself, or the files in a folder. */
 export function inputFiles(path: string): string[] {
@@ -86,7 +87,7 @@ export function checkOutputs(command: Command): void {
     throw new Error(
       'Expected a path to write to, but got -. Standard output is /dev/stdout; a file of that name is ./-.',
     );
-  if (COUNTING.includes(command.name())) requireDistinctInputs(command.args.map(pathOf));
+  if (COUNTING.includes(command.name())) requireDistinctInputs(command.args.map(withoutName));
   if (IN_PLACE.includes(command.name())) return;
   const outputs: string[] = [];
   const inputs: unknown[] = [...command.args];
@@ -103,7 +104,7 @@ export function checkOutputs(command: Command): void {
   const files = outputs.filter((path) => !statIfExists(path)?.isDirectory());
   const paths = inputs
     .filter((path) => typeof path === 'string')
-    .flatMap((text) => [text, pathOf(text)]);
+    .flatMap((text) => [text, withoutName(text)]);
   // For a folder of runs, the runs in an output's folder are read, too.
   const nested = files
     .map(dirname)

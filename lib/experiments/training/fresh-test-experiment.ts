@@ -191,13 +191,13 @@ export async function loadTrainingTest(
     const answers = record.value.answers.map((answer): QuestionResult => ({ ...answer, ...named }));
     return { ...input, method, answers };
   });
-  const answersOf = new Map(answered.map((stage) => [stageName(stage), stage.answers]));
-  if (!stages.every((stage) => answersOf.has(stageName(stage)))) return null;
+  const answersByStage = new Map(answered.map((stage) => [stageName(stage), stage.answers]));
+  if (!stages.every((stage) => answersByStage.has(stageName(stage)))) return null;
   const measures = stageMeasures(rolloutForRun(stages[0].run).maxSearchTurns);
   const settings = { measures, pairs, weightsId: (name: string) => readVariant(name).method };
   const tables = test.groups().map(({ training, step, stages: compared }) => {
     const fields = { training, step, test: test.name };
-    const answers = compared.flatMap((stage) => answersOf.get(stageName(stage))!);
+    const answers = compared.flatMap((stage) => answersByStage.get(stageName(stage))!);
     const tidy = summarise({ answers, provenance: {} }, settings, options);
     const { rows, contrasts } = splitNames(tidy, readVariant);
     return {

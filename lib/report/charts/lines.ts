@@ -1,6 +1,6 @@
 /** Changes the lines of a chart: which ones stand out, smoothing, steps or time. */
 
-import { columnOf } from './readable.js';
+import { unescapeField } from './readable.js';
 import type { Channel, DrawnSpec, View } from './spec.js';
 
 /** The palest grey with a contrast of 3 on white. */
@@ -30,7 +30,7 @@ function seriesColumn(chart: DrawnSpec): string {
     field ||= encoding.color?.field ?? '';
     return encoding;
   });
-  return columnOf(field);
+  return unescapeField(field);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Adapts charts to narrow windows. */
 
-import { columnOf } from './readable.js';
+import { unescapeField } from './readable.js';
 import type { Channel, DrawnSpec, View } from './spec.js';
 
 /** Pixels per letter of a title and of a label, and of the vertical axis. */
@@ -34,7 +34,7 @@ function labelLines(
   const y = [view, ...layer].map(({ encoding }) => encoding?.y).find((one) => one?.field);
   const values = data?.values;
   if (y?.type !== 'nominal' || !Array.isArray(values)) return null;
-  const column = columnOf(y.field!);
+  const column = unescapeField(y.field!);
   const names = new Set((values as Record<string, unknown>[]).map((row) => String(row[column])));
   const letters = Math.floor((LABEL_SHARE * width) / LABEL_LETTER);
   if ([...names].every((name) => name.split(': ').every((part) => part.length <= letters)))
@@ -99,7 +99,7 @@ function stacked(row: Channel, column: Channel): object {
   );
   const sort = rows.flatMap((top) => columns.map((side) => `${String(top)}, ${String(side)}`));
   const [top, side] = [row, column].map(
-    ({ field = '' }) => `datum[${JSON.stringify(columnOf(field))}]`,
+    ({ field = '' }) => `datum[${JSON.stringify(unescapeField(field))}]`,
   );
   return {
     transform: [{ calculate: `${top} + ', ' + ${side}`, as: 'panel' }],

@@ -23,7 +23,7 @@ export const escapedTitle = (field: string): { title?: string } =>
   fieldName(field) === field ? {} : { title: columnName(field) };
 
 /** The column that an escaped field of a channel refers to. */
-export const columnOf = (field: string): string => field.replace(/\\(.)/g, '$1');
+export const unescapeField = (field: string): string => field.replace(/\\(.)/g, '$1');
 
 /** Why a chart cannot be drawn; errors within Vega, such as TypeErrors, do not tell. */
 export const drawingFault = ({ name, message }: Error): string =>

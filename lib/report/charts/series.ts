@@ -1,5 +1,5 @@
 /** Colours, shapes and dashes of the series of a chart. */
-import { entryOf, fieldTitle, valueTitle } from '../titles.js';
+import { ownValue, fieldTitle, valueTitle } from '../titles.js';
 import { columnName, escapedTitle, fieldName } from './readable.js';
 
 interface Style {
@@ -69,7 +69,7 @@ const DASHES = [
 
 /** Colour, shape, dashes and offset of the values of a field, in one legend. */
 export function seriesChannels(field: string, values: readonly string[]) {
-  const fixed = values.map((value) => entryOf(entryOf(FIELD_STYLES, field), value));
+  const fixed = values.map((value) => ownValue(ownValue(FIELD_STYLES, field), value));
   const free = STYLES.filter(({ color }) => !fixed.some((style) => style?.color === color));
   const styles = fixed.map((style, i) => style ?? free[i % free.length]);
   const domain = values.map((value) => valueTitle(field, value));
