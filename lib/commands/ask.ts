@@ -2,7 +2,12 @@
 import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { answerQuestion, type AnswerEvent } from '../rollout/answer-question.js';
-import { UNRELATED_PASSAGES, type SearchTurn, type Trajectory } from '../rollout/trajectory.js';
+import {
+  NO_ANSWER,
+  UNRELATED_PASSAGES,
+  type SearchTurn,
+  type Trajectory,
+} from '../rollout/trajectory.js';
 import { plural } from '../text/english.js';
 import { unknownNamesWarning } from '../text/names.js';
 import { openTag, type Tag } from '../text/tags.js';
@@ -60,9 +65,13 @@ function createWriter(): (event: AnswerEvent) => void {
   };
 }
 
-function writeAnswer({ answer, searchTurns, modelCalls }: Trajectory, elapsedMs: number): void {
+function writeAnswer(
+  { answer, finish, searchTurns, modelCalls }: Trajectory,
+  elapsedMs: number,
+): void {
+  const missing = finish === 'budget' || finish === 'length' ? NO_ANSWER[finish] : 'No answer.';
   write('\n');
-  write(answer === null ? 'No answer.' : `Answer: ${answer}`, STYLES.answer);
+  write(answer === null ? missing : `Answer: ${answer}`, STYLES.answer);
   write('\n');
   const numQueries = searchTurns.flatMap(({ queries }) => queries).length;
   const counts = [

@@ -59,6 +59,12 @@ export type SearchResult =
 export const UNRELATED_PASSAGES =
   'No match: these passages share only common words with the query.';
 
+/** Why a rollout ended without an answer, by `finish`. */
+export const NO_ANSWER = {
+  budget: 'No answer: out of turns.',
+  length: 'No answer: the context is full.',
+};
+
 /** The value of each reward by name, before weighting, and their weighted sum. */
 export type RewardComponents = Record<string, number> & { total: number };
 

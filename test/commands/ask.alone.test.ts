@@ -31,6 +31,7 @@ vi.mock(import('../../lib/policy/api/remote.js'), async (original) => ({
       'Who?': [SEARCH, ANSWER],
       'Who met Tom Thumb?': [ANSWER],
       'Why?': ['<search> broken </search>', ANSWER],
+      'When?': [SEARCH],
     }),
 }));
 
@@ -72,6 +73,12 @@ it('marks the sub-query without a similar passage', async () => {
 
 it('explains why a search failed', async () => {
   expect(await shown(false, 'Why?')).toContain('\nbroken: the index is gone\n');
+});
+
+it('explains why there is no answer', async () => {
+  expect(await shown(false, 'When?')).toContain('\nNo answer: out of turns.\n');
+  const long = 'long '.repeat(30_000);
+  expect(await shown(false, long)).toContain('\nNo answer: the context is full.\n');
 });
 
 it('rejects an empty question', async () => {

@@ -1,6 +1,7 @@
 /** One method's turns as they happen, token by token. */
 import type { Markup } from '../../../report/markup.js';
 import { resultMarkup, shownResults } from '../../../report/segments.js';
+import { NO_ANSWER } from '../../../rollout/trajectory.js';
 import { h } from '../../browser/dom.js';
 import type { PlaygroundMethod } from '../setup.js';
 import type { PlaygroundEvent } from './worker.js';
@@ -10,11 +11,6 @@ type Token = NonNullable<Extract<PlaygroundEvent, { type: 'text' }>['token']>;
 /** Tokens with a lower probability are marked. */
 const UNSURE = 0.9;
 const TAG = /^<(\/?)(think|search|information|answer)>$/;
-const FINISHES = {
-  answer: '',
-  budget: 'No answer: out of turns.',
-  length: 'No answer: the context is full.',
-} as const;
 
 /** `97.3 %`; never rounds to certainty. */
 export function percentText(probability: number): string {
@@ -116,7 +112,7 @@ export function createColumn({ name, title }: PlaygroundMethod, tip: HTMLElement
         giveUpWaiting('not searched: out of turns');
         const { answer: given, finish } = event.trajectory;
         answer.replaceChildren(
-          given === null ? FINISHES[finish as keyof typeof FINISHES] : 'Answer: ',
+          given === null ? NO_ANSWER[finish as keyof typeof NO_ANSWER] : 'Answer: ',
           h('strong', given),
         );
       } else if (event.segment === 'prompt') prompt.textContent = event.text.trim();
