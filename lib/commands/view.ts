@@ -20,16 +20,11 @@ interface ViewSettings {
   log?: (line: string) => void;
 }
 
-/**
- * Parses `METHOD=FILE` or `FILE`. The method applies to lines that name none. Default:
- * the file's name, or the folder's for `trajectories.jsonl`.
- */
-export function parseMethodSource(text: string): { file: string; method: string } {
-  const { name: method, path: file } = parseSource(text);
-  if (method) return { file, method };
-  if (file === '-') return { file, method: 'standard input' };
+/** The method of lines that name none: the file's name, or a run's folder's. */
+export function defaultMethod(file: string): string {
+  if (file === '-') return 'standard input';
   const name = basename(file, '.jsonl');
-  return { file, method: name === 'trajectories' ? basename(dirname(resolve(file))) : name };
+  return name === 'trajectories' ? basename(dirname(resolve(file))) : name;
 }
 
 /**
@@ -40,10 +35,13 @@ export async function runView(sources: readonly string[], settings: ViewSettings
   const { out, title, preset, log = logLine } = settings;
   let exitCode = 0;
   const runs: Trajectory[] = [];
-  for (const { file, method } of sources.map(parseMethodSource)) {
-    for await (const outcome of streamJsonLines(file, parseTrajectory)) {
+  for (const { name, path } of sources.map(parseSource)) {
+    for await (const outcome of streamJsonLines(path, parseTrajectory)) {
       if ('value' in outcome)
-        runs.push({ ...outcome.value, method: outcome.value.method ?? method });
+        runs.push({
+          ...outcome.value,
+          method: name ?? outcome.value.method ?? defaultMethod(path),
+        });
       else {
         exitCode = 1;
         log(outcome.complaint);
@@ -62,7 +60,7 @@ export function viewCommand(): Command {
     .description('view recorded trajectories: writes one HTML file to filter, search and compare')
     .argument(
       '<files...>',
-      'JSONL files of trajectories, transcripts or OpenAI messages (see docs/data.md), or METHOD=FILE; - reads standard input',
+      'JSONL files of trajectories, transcripts or OpenAI messages (see docs/data.md), or NAME=FILE to name the method; - reads standard input',
     )
     .option('--out <file>', 'output file', 'trajectories.html')
     .option('--title <text>', 'page title', 'Trajectories')

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { parseMethodSource, runView } from '../../lib/commands/view.js';
+import { defaultMethod, runView } from '../../lib/commands/view.js';
 import type { ViewerData } from '../../lib/pages/viewer/data.js';
 import { temporaryFolder } from '../folder.js';
 import { syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
@@ -27,7 +27,11 @@ describe('view', () => {
     const question = { ...syntheticQuestion(0), golden_answers: ['Town0'] };
     writeFileSync(inFolder('questions.jsonl'), JSON.stringify(question));
     const log: string[] = [];
-    const exitCode = await runView([inFolder('own.jsonl'), `theirs=${inFolder('other.jsonl')}`], {
+    const recorded = { ...own, method: 'parallelsearch' };
+    writeFileSync(inFolder('recorded.jsonl'), JSON.stringify(recorded));
+    const named = [`theirs=${inFolder('other.jsonl')}`, `second=${inFolder('recorded.jsonl')}`];
+    const sources = [inFolder('own.jsonl'), ...named, inFolder('recorded.jsonl')];
+    const exitCode = await runView(sources, {
       out: inFolder('out/page.html'),
       title: 'Mine',
       preset: 'paper',
@@ -36,7 +40,7 @@ describe('view', () => {
     });
     expect(exitCode).toBe(1);
     expect(log[0]).toMatch(/own\.jsonl:2/);
-    expect(log[1]).toMatch(/^2 trajectories, 0\.[0-9]*[1-9] MB: .*page\.html$/);
+    expect(log[1]).toMatch(/^4 trajectories, 0\.[0-9]*[1-9] MB: .*page\.html$/);
     const html = readFileSync(inFolder('out/page.html'), 'utf8');
     expect(html).toContain('<title>Mine</title>');
     const [, packed] = /id="data">([^<]+)</.exec(html)!;
@@ -44,6 +48,8 @@ describe('view', () => {
     expect(data.trajectories.map(({ method, step }) => [method, step])).toEqual([
       ['own', 3],
       ['theirs', undefined],
+      ['second', 3],
+      ['parallelsearch', 3],
     ]);
     expect(data.trajectories[0].metadata.graph).toHaveLength(2);
   });
@@ -55,17 +61,8 @@ describe('view', () => {
   });
 
   it('names methods after files, and runs after folders', () => {
-    expect(parseMethodSource('a/search-r1.jsonl')).toEqual({
-      file: 'a/search-r1.jsonl',
-      method: 'search-r1',
-    });
-    expect(parseMethodSource('runs/mine/trajectories.jsonl').method).toBe('mine');
-    expect(parseMethodSource('x=a=b.jsonl')).toEqual({ file: 'a=b.jsonl', method: 'x' });
-    expect(parseMethodSource('-')).toEqual({ file: '-', method: 'standard input' });
-    writeFileSync(inFolder('k=1.jsonl'), '');
-    expect(parseMethodSource(inFolder('k=1.jsonl'))).toEqual({
-      file: inFolder('k=1.jsonl'),
-      method: 'k=1',
-    });
+    expect(defaultMethod('a/search-r1.jsonl')).toBe('search-r1');
+    expect(defaultMethod('runs/mine/trajectories.jsonl')).toBe('mine');
+    expect(defaultMethod('-')).toBe('standard input');
   });
 });
