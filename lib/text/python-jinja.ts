@@ -298,13 +298,10 @@ function noteBrackets(tokens: readonly Token[]): void {
 /** Tokens that end a comparison. */
 const SEPARATORS = new Set(['and', 'or', 'if', 'else', ',', '=', ':']);
 
-/** The library's global functions, which it only exposes to templates. */
+/** Global functions. The library's own are only exposed to templates. */
 const FUNCTIONS = new Map<string, Value>();
-new Template('{{ keep(range, strftime_now) }}').render({
-  keep: (...functions: readonly unknown[]) => {
-    for (const [i, name] of ['range', 'strftime_now'].entries())
-      FUNCTIONS.set(name, new Func(functions[i]));
-  },
+new Template('{{ keep(range) }}').render({
+  keep: (range: unknown) => void FUNCTIONS.set('range', new Func(range)),
 });
 /** The limit of Jinja2's sandbox, which transformers uses. */
 const MAX_RANGE = 100_000;
@@ -320,6 +317,39 @@ FUNCTIONS.set(
       throw new Error(`a range of more than ${MAX_RANGE} numbers is not supported`);
     return Object.assign(makeRange(args, scope), { type: RANGE });
   }),
+);
+
+/**
+ * Formats the time as Python's `strftime` does. The library names months in the machine's
+ * language and prints most codes as they are.
+ */
+function formatNow(format: string): string {
+  const now = new Date();
+  const name = (options: Intl.DateTimeFormatOptions): string =>
+    now.toLocaleString('en-US', options);
+  const codes: Record<string, string | number> = {
+    '%': '%',
+    Y: now.getFullYear(),
+    m: now.getMonth() + 1,
+    d: now.getDate(),
+    H: now.getHours(),
+    I: now.getHours() % 12 || 12,
+    M: now.getMinutes(),
+    S: now.getSeconds(),
+    p: now.getHours() < 12 ? 'AM' : 'PM',
+    a: name({ weekday: 'short' }),
+    A: name({ weekday: 'long' }),
+    b: name({ month: 'short' }),
+    B: name({ month: 'long' }),
+  };
+  return format.replaceAll(/%(-?)(.?)/gsu, (code, minus: string, letter: string) => {
+    if (!Object.hasOwn(codes, letter)) throw new Error(`strftime_now of ${code} is not supported`);
+    return minus ? `${codes[letter]}` : `${codes[letter]}`.padStart(letter === '%' ? 1 : 2, '0');
+  });
+}
+FUNCTIONS.set(
+  'strftime_now',
+  new Func(([format]: readonly Value[]) => toValue(formatNow(toText(format)))),
 );
 
 const raise = (message: string): never => {

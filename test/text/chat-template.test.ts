@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
 import {
   beginToken,
@@ -101,6 +101,24 @@ it('chat templates print and compare values like Python', () => {
     expect(chatTemplate({ chat_template })!('Hi'), chat_template).toBe(expected);
 });
 
+it('chat templates name days and months in English, whatever the language', () => {
+  vi.useFakeTimers({ now: new Date(2026, 8, 3, 0, 5, 9), toFake: ['Date'] });
+  const inBritish = vi.spyOn(Intl, 'DateTimeFormat').mockImplementation(function () {
+    return { format: () => 'Sept' } as unknown as Intl.DateTimeFormat;
+  });
+  try {
+    const format = '%A %a %-d %d %b %B %m %Y %H %I %-I %M %S %p 100%%';
+    const render = chatTemplate({
+      chat_template: `{{ strftime_now('${format}') }}{{ messages[0].content }}`,
+    });
+    // From Python: datetime(2026, 9, 3, 0, 5, 9).strftime(format)
+    expect(render!('.')).toBe('Thursday Thu 3 03 Sep September 09 2026 00 12 12 05 09 AM 100%.');
+  } finally {
+    inBritish.mockRestore();
+    vi.useRealTimers();
+  }
+});
+
 it.each([
   ['1 < 2 == true', 'such as before =='],
   ["'a' in 'ab' in ['ab']", 'such as before in'],
@@ -137,6 +155,7 @@ it.each([
   ["raise_exception('no system prompt')", 'no system prompt'],
   ['(1 + 2).a.b', 'BinaryExpression.a is undefined'],
   ["'ab'.find('b')", 'the method find is not supported'],
+  ["strftime_now('%Y %j')", 'strftime_now of %j is not supported'],
 ])('chat templates with %s are rejected', (expression, reason) => {
   const render = (): string => chatTemplate({ chat_template: `{{ ${expression} }}` })!('Hi');
   expect(render).toThrow(reason);
