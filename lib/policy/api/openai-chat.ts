@@ -11,7 +11,12 @@ import {
   requestJson,
 } from '../../io/http.js';
 import { memoisedByNames } from '../../memoise.js';
-import { isTextCall, searchTool, type AssistantMessage, type Message } from '../../text/messages.js';
+import {
+  isTextCall,
+  searchTool,
+  type AssistantMessage,
+  type Message,
+} from '../../text/messages.js';
 import type { PromptForm } from '../../text/prompts.js';
 import { nextAction } from '../../text/tags.js';
 import {
@@ -53,7 +58,10 @@ const messageSchema = z.object({
         id: text,
         function: z.object({
           name: z.string(),
-          arguments: z.union([z.string(), z.looseObject({}).transform((value) => JSON.stringify(value))]),
+          arguments: z.union([
+            z.string(),
+            z.looseObject({}).transform((value) => JSON.stringify(value)),
+          ]),
         }),
       }),
     )
@@ -129,6 +137,10 @@ function refusal(error: unknown): Partial<z.infer<typeof errorSchema>['error']> 
     return null;
   return errorSchema.safeParse(tryParseJson(error.body)).data?.error ?? { message: error.body };
 }
+
+/** Most servers; then Anthropic, vLLM, TGI, Gemini and Qwen, in this order. */
+const CONTEXT_FULL =
+  /context ?(length|window|size)|prompt is too long|maximum model length|`inputs` tokens|input token count|range of input length/i;
 
 /** Parameters that some servers reject; the server's defaults then apply. */
 const OPTIONAL_PARAMS = [
@@ -281,7 +293,7 @@ export async function openChatPolicy(
       const sent = { body, signal, maxResponseBytes: maxAnswerBytes(maxNewTokens) };
       const raw = await (onText ? stream(sent, onText) : post(sent)).catch((error: unknown) => {
         const { message = '', code } = refusal(error) ?? {};
-        if (code === 'context_length_exceeded' || /context (length|window|size)/i.test(message))
+        if (code === 'context_length_exceeded' || CONTEXT_FULL.test(message))
           throw new ContextFullError(message, { cause: error });
         throw isAboutRequest(error) ? new ReplyError(error.message, { cause: error }) : error;
       });

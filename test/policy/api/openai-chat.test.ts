@@ -1,5 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ContextFullError, ReplyError, type ReplyOptions } from '../../../lib/policy/chat-policy.js';
+import {
+  ContextFullError,
+  ReplyError,
+  type ReplyOptions,
+} from '../../../lib/policy/chat-policy.js';
 import { openChatPolicy, type OpenAiChatOptions } from '../../../lib/policy/api/openai-chat.js';
 import { openRemotePolicy } from '../../../lib/policy/api/remote.js';
 import { searchTool } from '../../../lib/text/messages.js';
@@ -129,6 +133,20 @@ describe('openChatPolicy', () => {
     await expect(policy.reply(QUESTION, OPTIONS)).rejects.not.toThrow(ContextFullError);
   });
 
+  // As LiteLLM, Anthropic, vLLM, TGI, Gemini and Qwen write it.
+  it.each([
+    'litellm.ContextWindowExceededError: litellm.BadRequestError: AnthropicException',
+    'prompt is too long: 250000 tokens > 200000 maximum',
+    'The decoder prompt (length 5001) is longer than the maximum model length of 4096.',
+    'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096.',
+    'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+    'Range of input length should be [1, 98304]',
+  ])('recognises a full context: %s', async (error) => {
+    await start(() => Response.json({ error }, { status: 400 }));
+    const policy = await open();
+    await expect(policy.reply(QUESTION, OPTIONS)).rejects.toThrow(ContextFullError);
+  });
+
   const stream = (...events: object[]) =>
     new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
   const choose = (choice: object) => ({ choices: [{ delta: {}, ...choice }] });
@@ -192,13 +210,25 @@ describe('openChatPolicy', () => {
     ['an error in a stream', stream(text, { error: { message: 'crashed' } }), /crashed/],
     ['an error of another form', stream(text, { object: 'error', message: 'crashed' }), /crashed/],
     ['other JSON in place of a stream', Response.json({ time: 12 }), /got: .*12/],
-    ['a stream without a reply', stream({ detail: 'busy' }, { choices: [{ finish_reason: 'stop' }] }), /got none/],
+    [
+      'a stream without a reply',
+      stream({ detail: 'busy' }, { choices: [{ finish_reason: 'stop' }] }),
+      /got none/,
+    ],
     ['lost tool calls', stream(choose({ finish_reason: 'tool_calls' })), /sent none/],
     ['half an answer', stream(text, choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['no text within the token limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
-    ['half an answer of Mistral', stream(text, choose({ finish_reason: 'model_length' })), /model_/],
+    [
+      'half an answer of Mistral',
+      stream(text, choose({ finish_reason: 'model_length' })),
+      /model_/,
+    ],
     ['half an answer of Gemini', stream(text, choose({ finish_reason: 'MAX_TOKENS' })), /MAX_T/],
-    ['a reply that ended for another reason', stream(text, choose({ finish_reason: 'SAFETY' })), /SAF/],
+    [
+      'a reply that ended for another reason',
+      stream(text, choose({ finish_reason: 'SAFETY' })),
+      /SAF/,
+    ],
     ['a withheld reply', stream(choose({ finish_reason: 'content_filter' })), /withheld/],
     [
       'a reply withheld in mid-stream',
@@ -231,12 +261,18 @@ describe('openChatPolicy', () => {
     const called = { name: 'search', arguments: { query: 'a' } };
     const message = { content: null, tool_calls: [{ id: '1', function: called }] };
     await start(() => Response.json({ choices: [{ message }] }));
-    const [{ function: read }] = (await (await open()).reply(QUESTION, OPTIONS)).message.tool_calls!;
+    const [{ function: read }] = (await (await open()).reply(QUESTION, OPTIONS)).message
+      .tool_calls!;
     expect(read).toEqual({ name: 'search', arguments: '{"query":"a"}' });
   });
 
   it('rejects one reply if the server fails on its prompt, and all if it fails', async () => {
-    for (const [status, isOne] of Object.entries({ 400: true, 500: true, 402: false, 404: false })) {
+    for (const [status, isOne] of Object.entries({
+      400: true,
+      500: true,
+      402: false,
+      404: false,
+    })) {
       await start(() => refuse(Number(status), { message: 'Content Exists Risk' }));
       const reply = (await open()).reply(QUESTION, OPTIONS).catch((error: unknown) => error);
       expect((await reply) instanceof ReplyError, status).toBe(isOne);
