@@ -289,6 +289,8 @@ async function requireMeanPooling(folder: string): Promise<void> {
   const named = modules.map(({ type, path }) => ({ name: type.split('.').at(-1)!, path }));
   const extra = named.find(({ name }) => !['Transformer', 'Pooling', 'Normalize'].includes(name));
   if (extra) refuse('modules.json', extra.name);
+  const transformer = named.find(({ name, path }) => name === 'Transformer' && path);
+  if (transformer) refuse('modules.json', `path: ${transformer.path}`);
   const listedPooling = named.find(({ name }) => name === 'Pooling');
   if (modules.length > 0 && !listedPooling) refuse('modules.json', 'no Pooling');
   const poolingFile = `${listedPooling?.path ?? '1_Pooling'}/config.json`;
@@ -321,6 +323,7 @@ async function requireMeanPooling(folder: string): Promise<void> {
 export async function loadBertEncoder(folder: string): Promise<Encoder> {
   const configFile = join(folder, 'config.json');
   const tokenizerFile = join(folder, 'tokenizer.json');
+  await requireMeanPooling(folder);
   const json = await readJson(configFile);
   const config = parseBertConfig(json);
   const { hiddenSize } = config;
@@ -330,7 +333,6 @@ export async function loadBertEncoder(folder: string): Promise<Encoder> {
   const tokenizerConfig = await readTokenizerConfig(folder);
   const tokenizer = limit(0, () => createTokenizer(tokenizerJson, tokenizerConfig));
   requireIdsBelow(tokenizer, config.vocabSize);
-  await requireMeanPooling(folder);
   const prompts = await readPrompts(folder, json);
   // Named after the kind of model, such as sentence_roberta_config.json.
   const textsFile = readdirSync(folder).find((name) => /^sentence_.*_config\.json$/.test(name));

@@ -88,6 +88,11 @@ describe('loadBertEncoder', () => {
 
   it.each([
     ['Dense', 'modules.json', [{ path: '2_Dense', type: 'sentence_transformers.models.Dense' }]],
+    [
+      '0_Old',
+      'modules.json',
+      [{ path: '0_Old', type: 'sentence_transformers.models.Transformer' }],
+    ],
     ['include_prompt', '1_Pooling/config.json', { include_prompt: false }],
     ['lasttoken', '1_Pooling/config.json', { pooling_mode: 'lasttoken' }],
     ['truncate_dim', 'config_sentence_transformers.json', { truncate_dim: 8 }],
@@ -266,7 +271,10 @@ describe('loadBertEncoder', () => {
     const folder = copy('minilm');
     write(folder, '1_Pooling/config.json', { pooling_mode_cls_token: true });
     await expect(loadBertEncoder(folder)).rejects.toThrow('pooling_mode_cls_token');
-    const types = ['Transformer', 'Pooling'].map((type) => ({ path: 'other', type }));
+    const types = [
+      { path: '', type: 'Transformer' },
+      { path: 'other', type: 'Pooling' },
+    ];
     write(folder, 'modules.json', types);
     await expect(loadBertEncoder(folder)).rejects.toThrow('other/config.json');
     write(folder, 'modules.json', types.slice(0, 1));
