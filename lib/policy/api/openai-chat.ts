@@ -142,10 +142,13 @@ function refusal(error: unknown): Partial<z.infer<typeof errorSchema>['error']> 
 const CONTEXT_FULL =
   /context ?(length|window|size)|prompt is too long|maximum model length|`inputs` tokens|input token count|range of input length/i;
 
-/** Parameters that some servers reject; the server's defaults then apply. */
+/**
+ * Parameters that some servers reject; the server's defaults then apply. Claude takes
+ * either `top_p` or `temperature`, which matters more.
+ */
 const OPTIONAL_PARAMS = [
-  'temperature',
   'top_p',
+  'temperature',
   'stop',
   'seed',
   'parallel_tool_calls',
@@ -270,17 +273,18 @@ export async function openChatPolicy(
 
   await probe(capabilities, {
     isRequired: options.promptForm === 'tools',
-    send: ({ hasTools, maxNewTokens }) => {
+    send: ({ hasTools, maxNewTokens, mayAnswer }) => {
       const { toolChoice, dropped } = capabilities;
       const body = createBody(PROBE, {
         temperature: 0,
         topP: 1,
         maxNewTokens,
         stop: ['</answer>'],
+        seed: 1,
         tools: hasTools ? [searchTool({ splitQueries: true })] : [],
         parallelToolCalls: true,
       });
-      const mustCall = hasTools && !dropped.has('tool_choice');
+      const mustCall = hasTools && !mayAnswer && !dropped.has('tool_choice');
       return post({ body: { ...body, ...(mustCall && { tool_choice: toolChoice }) } });
     },
   }).catch(addRemedy);
@@ -320,6 +324,13 @@ export async function openChatPolicy(
 const SEARCH_CHOICE = { type: 'function', function: { name: 'search' } } as const;
 const PROBE: Message[] = [{ role: 'user', content: 'Search for the capital of France.' }];
 
+interface ProbeRequest {
+  hasTools: boolean;
+  maxNewTokens: number;
+  /** Without `tool_choice`, as in all later requests. */
+  mayAnswer?: boolean;
+}
+
 /**
  * Varies a request until the server accepts it. A server ignores tools if it makes no
  * call where one is required, or if the prompt is as long without them: the model's chat
@@ -327,19 +338,16 @@ const PROBE: Message[] = [{ role: 'user', content: 'Search for the capital of Fr
  */
 async function probe(
   capabilities: Capabilities,
-  {
-    send,
-    isRequired,
-  }: {
-    send: (request: { hasTools: boolean; maxNewTokens: number }) => Promise<RawReply>;
-    isRequired: boolean;
-  },
+  { send, isRequired }: { send: (request: ProbeRequest) => Promise<RawReply>; isRequired: boolean },
 ): Promise<void> {
   for (let numTries = 0; numTries < 4 + OPTIONAL_PARAMS.length; numTries++) {
     const { hasTools, dropped, toolChoice } = capabilities;
     try {
       const reply = await send({ hasTools, maxNewTokens: 256 });
-      if (!hasTools || isRequired) return;
+      if (!hasTools) return;
+      // Without a parser of calls, vLLM accepts tools only if a call is required.
+      if (!dropped.has('tool_choice')) await send({ hasTools, maxNewTokens: 256, mayAnswer: true });
+      if (isRequired) return;
       const makesNoCall = !reply.message.tool_calls?.length && reply.finish_reason !== 'length';
       if (makesNoCall && !dropped.has('tool_choice')) capabilities.hasTools = false;
       else {
@@ -353,7 +361,8 @@ async function probe(
       if (!refused) throw error;
       const { message = '', param } = refused;
       const named = OPTIONAL_PARAMS.find(
-        (name) => !dropped.has(name) && (param === name || message.includes(`'${name}'`)),
+        (name) =>
+          !dropped.has(name) && (param === name || new RegExp(`\\b${name}\\b`).test(message)),
       );
       if (hasTools && toolChoice === 'required') capabilities.toolChoice = SEARCH_CHOICE;
       else if (

@@ -100,7 +100,7 @@ describe('openChatPolicy', () => {
         : call({ query: 'a' }),
     );
     expect((await open()).promptForm).toBe('tools');
-    expect(server.requests.at(-2)).toMatchObject({ tool_choice: { function: { name: 'search' } } });
+    expect(server.requests.at(-3)).toMatchObject({ tool_choice: { function: { name: 'search' } } });
   });
 
   it('omits tool_choice if the server rejects it', async () => {
@@ -122,6 +122,36 @@ describe('openChatPolicy', () => {
     await policy.reply(QUESTION, OPTIONS);
     expect(server.requests.at(-1)).toMatchObject({ max_completion_tokens: 20, top_p: 1 });
     expect(server.requests.at(-1)).not.toHaveProperty('temperature');
+  });
+
+  // As Azure, Anthropic, Gemini, Mistral, xAI and DeepSeek write it.
+  it.each([
+    ['parallel_tool_calls', 'Unrecognized request argument supplied: parallel_tool_calls'],
+    ['top_p', '`temperature` and `top_p` cannot both be specified for this model.'],
+    ['parallel_tool_calls', 'Unknown name "parallel_tool_calls": Cannot find field.'],
+    ['seed', '[{"type":"extra_forbidden","loc":["body","seed"]}]'],
+    ['stop', 'Model grok-4 does not support parameter stop.'],
+    ['tool_choice', 'deepseek-reasoner does not support this tool_choice'],
+  ])('finds the parameter %s in: %s', async (name, message) => {
+    await startUnknown((request) =>
+      name in request ? refuse(400, { message }) : call({ query: 'a' }),
+    );
+    const policy = await open();
+    expect(policy.promptForm).toBe('tools');
+    await policy.reply(QUESTION, { ...OPTIONS, temperature: 1, seed: 7 });
+    expect(server.requests.at(-1)).not.toHaveProperty(name);
+    expect(server.requests.at(-1)).toHaveProperty('temperature');
+  });
+
+  it('uses tags if the server only accepts tools with a required call, as vLLM', async () => {
+    const refused = { message: '"auto" tool choice requires --enable-auto-tool-choice' };
+    await startUnknown((request) =>
+      'tools' in request && !('tool_choice' in request)
+        ? refuse(400, refused)
+        : call({ query: 'a' }),
+    );
+    expect((await open()).promptForm).toBe('chat');
+    await expect(open({ promptForm: 'tools' })).rejects.toThrow('auto-tool-choice');
   });
 
   it('tells a full context from other errors', async () => {
