@@ -29,6 +29,7 @@ describe('readToolCall', () => {
     ['{"queries": ["a ## b", "<answer> c </answer>"]}', ['a b', '(answer) c (/answer)']],
     ['{"queries": []}', null],
     ['{"queries": [1]}', null],
+    [JSON.stringify('{"queries": ["a", "b"]}'), ['a', 'b']], // encoded twice
     ['{"queries": ["a"', null],
     ['"a"', null],
   ])('reads %s', (json, queries) => {

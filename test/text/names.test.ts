@@ -60,4 +60,8 @@ describe('unknownNamesWarning', () => {
       expect(unknownNamesWarning(question, [...passages, `T\n${question}`])).toBe('');
     },
   );
+
+  it('is content with one word of a question without names', () => {
+    expect(unknownNamesWarning('who made the film?', passages)).toBe('');
+  });
 });
