@@ -113,6 +113,16 @@ it('chat templates name days and months in English, whatever the language', () =
     });
     // From Python: datetime(2026, 9, 3, 0, 5, 9).strftime(format)
     expect(render!('.')).toBe('Thursday Thu 3 03 Sep September 09 2026 00 12 12 05 09 AM 100%.');
+    const clock = chatTemplate({
+      chat_template: "{{ strftime_now('%I %p') }}{{ messages[0].content }}",
+    });
+    for (const [hour, expected] of [
+      [12, '12 PM.'],
+      [23, '11 PM.'],
+    ] as const) {
+      vi.setSystemTime(new Date(2026, 8, 3, hour));
+      expect(clock!('.')).toBe(expected);
+    }
   } finally {
     inBritish.mockRestore();
     vi.useRealTimers();
