@@ -91,7 +91,7 @@ export async function runAsk(question: string, settings: PolicySpec): Promise<nu
       const { policy, rollout, retriever, passages } = await setUp(settings, signal, brief);
       const contents = passages.map((passage) => passage.contents);
       const outside = contents.length > 0 && unknownNamesWarning(question, contents);
-      if (outside) write(`${outside}\n`, 'yellow');
+      if (outside) log(outside);
       const start = performance.now();
       const options = { rollout, signal, onEvent: createWriter() };
       const trajectory = await answerQuestion(question, { policy, retriever }, options);
