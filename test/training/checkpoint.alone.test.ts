@@ -136,7 +136,9 @@ describe('a checkpoint', () => {
         'open checkpoint',
         `rm ${step}.old`,
       ];
-      expect(await saved(1)).toEqual(operations(1, ['mkdir checkpoint', `open ${basename(parent)}`], []));
+      expect(await saved(1)).toEqual(
+        operations(1, ['mkdir checkpoint', `open ${basename(parent)}`], []),
+      );
       expect(await saved(2)).toEqual(operations(2, [], []));
       const again = await saved(2, { rollbacks: [] });
       expect(again).toEqual(operations(2, [], ['rm 2.old', 'rename 2']));
