@@ -5,10 +5,10 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { runExport, type ExportSettings } from '../../lib/commands/export.js';
 import type { CodeCell } from '../../lib/notebook/nbformat.js';
 import { notebookFigures } from '../../lib/pages/notebook/page.js';
-import { findChromium } from '../../lib/report/charts/render.js';
 import { createFrame } from '../../lib/report/frame.js';
 import type { Artefact } from '../../lib/report/publication.js';
 import { plainTable } from '../../lib/report/table.js';
+import { testsPages } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
 import { code, notebookOf } from '../notebook/notebooks.js';
 import { shown, syntheticChart, syntheticReport } from '../report/fixtures.js';
@@ -103,7 +103,7 @@ describe('runExport', () => {
   });
 });
 
-describe.skipIf(!findChromium())('runExport (needs Chromium)', () => {
+describe.skipIf(!testsPages)('runExport (needs Chromium and test:full)', () => {
   it('draws one-page PDF, and PNG in the size of the chart', async () => {
     const target = path.join(folder, 'pictures');
     await runExport(['main'], { ...settings, out: target, format: ['pdf', 'png', 'svg'] });
