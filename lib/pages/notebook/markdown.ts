@@ -73,6 +73,10 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
   const headings: Heading[] = [];
   const paragraphs: string[] = [];
   const markdown = new MarkdownIt({ linkify: true });
+  // Jupyter's links to a section have its text, with hyphens for spaces.
+  const normalizeLink = markdown.normalizeLink.bind(markdown);
+  markdown.normalizeLink = (url) =>
+    /^#(?!cell-|$)/.test(url) ? `#${slug(decode(url))}` : normalizeLink(url);
   // Formulas are kept verbatim, as in Jupyter.
   markdown.inline.ruler.before('escape', 'math', (state, isSilent) => {
     MATH.lastIndex = state.pos;
@@ -132,10 +136,12 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
 const MATH =
   /\$\$[^]+?\$\$|\\begin\{(\w+\*?)\}[^]+?\\end\{\1\}|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
 
+const slug = (text: string): string =>
+  (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section']).join('-');
+
 /** Makes a readable id: `main-results`, then `main-results-2`. */
 function uniqueId(text: string, headings: readonly Heading[]): string {
-  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section'];
-  const base = words.join('-');
+  const base = slug(text);
   const taken = new Set(headings.map((heading) => heading.id));
   let id = base;
   for (let i = 2; taken.has(id); i++) id = `${base}-${i}`;

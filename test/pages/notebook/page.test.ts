@@ -26,6 +26,18 @@ describe('markdown', () => {
     ]);
   });
 
+  // JupyterLab and nbconvert take a heading's text as its id, with hyphens for spaces.
+  it.each([
+    ['## 1. Set_up', '#1.-Set_up'],
+    ['# $E=mc^2$ for all', '#$E=mc%5E2$-for-all'],
+    ['# Études `x`', '#Études-x'],
+  ])('follows links to %s', (heading, link) => {
+    const { render, headings } = createMarkdown();
+    const html = markupHtml(render(`[to](${link}) [top](#) [cell](#cell-a_B)\n\n${heading}`));
+    expect(html).toContain(`<a href="#${headings[0].id}">to</a>`);
+    expect(html).toContain('<a href="#">top</a> <a href="#cell-a_B">cell</a>');
+  });
+
   it('shows raw HTML and unsafe links as text', () => {
     const { render } = createMarkdown();
     const html = markupHtml(
