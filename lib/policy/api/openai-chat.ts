@@ -163,6 +163,8 @@ interface Capabilities {
   /** `max_completion_tokens` for OpenAI's reasoning models. */
   lengthParam: 'max_tokens' | 'max_completion_tokens';
   dropped: Set<string>;
+  /** Groq rejects thoughts under another name than its own. */
+  thoughtField: 'reasoning_content' | 'reasoning';
 }
 
 export interface OpenAiChatOptions extends Omit<OpenAiOptions, 'tokenizer'> {
@@ -197,6 +199,7 @@ export async function openChatPolicy(
     toolChoice: 'required',
     lengthParam: 'max_tokens',
     dropped: new Set(),
+    thoughtField: 'reasoning_content',
   };
   const createBody = (
     messages: readonly Message[],
@@ -204,7 +207,11 @@ export async function openChatPolicy(
   ): object => {
     const body = {
       model,
-      messages,
+      messages: messages.map((message) => {
+        if (!('reasoning_content' in message)) return message;
+        const { reasoning_content: thought, ...rest } = message;
+        return { ...rest, [capabilities.thoughtField]: thought };
+      }),
       temperature,
       top_p: topP,
       [capabilities.lengthParam]: maxNewTokens,
@@ -301,6 +308,8 @@ export async function openChatPolicy(
           throw new ContextFullError(message, { cause: error });
         throw isAboutRequest(error) ? new ReplyError(error.message, { cause: error }) : error;
       });
+      const { reasoning, reasoning_content } = raw.message;
+      if (reasoning && !reasoning_content) capabilities.thoughtField = 'reasoning';
       return readReply(raw, replyOptions);
     });
 

@@ -154,6 +154,17 @@ describe('openChatPolicy', () => {
     await expect(open({ promptForm: 'tools' })).rejects.toThrow('auto-tool-choice');
   });
 
+  // Groq: "property 'reasoning_content' is unsupported" (github.com/janhq/jan/issues/8136).
+  it.each(['reasoning', 'reasoning_content'])('sends thoughts back as %s', async (name) => {
+    const written = { ...call({ query: 'a' }), [name]: 'First a.' };
+    await start(() => written);
+    const policy = await open();
+    const { message } = await policy.reply(QUESTION, OPTIONS);
+    expect(message.reasoning_content).toBe('First a.');
+    await policy.reply([...QUESTION, message], OPTIONS);
+    expect(server.requests.at(-1)!.messages.at(-1)).toEqual(written);
+  });
+
   it('tells a full context from other errors', async () => {
     let code = 'context_length_exceeded';
     await start(() => refuse(400, { code, message: 'No.' }));
