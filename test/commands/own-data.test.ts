@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
-import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
+import { closeChromium, openPage, testsPages } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
 import { slow } from '../full.js';
 import { isBuilt, refusal, runCommand, startCommand, words } from './command-line.js';
@@ -165,8 +165,8 @@ describe.skipIf(!isBuilt)('playground (needs dist/)', () => {
   const adapter = join(root, 'typed-run', 'adapter'); // of the training above
   afterAll(closeChromium);
 
-  it.skipIf(!chromiumPath)(
-    'answers in the browser with a custom adapter and passages',
+  it.skipIf(!testsPages)(
+    'answers in the browser with a custom adapter and passages (needs Chromium and test:full)',
     async () => {
       const { code, stderr } = await runCommand(
         words`playground --data ${data} --adapter ${adapter} --out-dir ${root}`,
