@@ -4,14 +4,16 @@ import {
   parquetMetadataAsync,
   parquetReadObjects,
   parquetSchema,
+  type Compressors,
   type FileMetaData,
   type SchemaElement,
   type SchemaTree,
 } from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
+import { compressors as decompressors } from 'hyparquet-compressors';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { readStart, writeFileSafely } from './files.js';
 import { nameFormat } from './formats.js';
+import { checkPages } from './parquet-runs.js';
 import { shortPath } from './paths.js';
 
 /** Text, a 32-bit integer, a list, or named fields. Any value may be null. */
@@ -68,6 +70,15 @@ function matchesSchema(metadata: FileMetaData): boolean {
       columns.map(({ meta_data }) => meta_data?.path_in_schema.join('.')).join() === leaves,
   );
 }
+
+/** Pages without bytes, such as the dictionary of a column of nulls, fail in LZ4's. */
+const compressors: Compressors = Object.fromEntries(
+  Object.entries(decompressors).map(([codec, decompress]) => [
+    codec,
+    (page: Uint8Array, length: number) =>
+      length === 0 ? new Uint8Array() : decompress(page, length),
+  ]),
+);
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -144,6 +155,7 @@ export async function readParquet(file: string): Promise<Record<string, unknown>
     const source = await asyncBufferFromFile(file);
     const metadata = await parquetMetadataAsync(source);
     if (!matchesSchema(metadata)) throw new Error('its columns do not match its schema.');
+    await checkPages(source, metadata, compressors);
     const byColumn = rewrites(metadata);
     const rows = await parquetReadObjects({
       file: source,

@@ -113,6 +113,22 @@ it('rejects two columns of one name', async () => {
   await expect(readParquet(file)).rejects.toThrow('two columns named a');
 });
 
+it('reads a column of nulls compressed with LZ4', async () => {
+  const file = new URL('../fixtures/parquet/nulls.parquet', import.meta.url);
+  expect(await readParquet(fileURLToPath(file))).toEqual([{ id: 'q0', note: null }]);
+});
+
+it('rejects a run that is longer than its page', async () => {
+  const columnData = [{ name: 'word', data: Array.from({ length: 1000 }, () => null) }];
+  const bytes = Buffer.from(parquetWriteBuffer({ columnData, codec: 'UNCOMPRESSED' }));
+  // Twice its length as a varint, then the level.
+  const run = bytes.indexOf(Buffer.of(0xd0, 0x0f, 0));
+  bytes[run + 1] = 0x7f;
+  const file = inFolder('rows.parquet');
+  writeFileSync(file, bytes);
+  await expect(readParquet(file)).rejects.toThrow('8168 values in a page of 1000');
+});
+
 it('rejects invalid and truncated files', async () => {
   const file = inFolder('rows.parquet');
   writeFileSync(file, 'id,question\n');
