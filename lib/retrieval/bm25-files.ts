@@ -12,17 +12,16 @@ import {
   statSync,
   readdirSync,
 } from 'node:fs';
-import { mkdir, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
-import { sum } from 'd3-array';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { parsePassage } from '../data/flashrag-text.js';
 import { streamPassages, type Passage } from '../data/flashrag.js';
-import { createBreather, type Breather } from '../interrupt.js';
+import { createBreather } from '../interrupt.js';
 import { isGzipFile, partialPath, readAt, replaceFolder, writeFileSafely } from '../io/files.js';
 import { withFolderLock } from '../io/folder-lock.js';
 import { shortPath } from '../io/paths.js';
@@ -30,15 +29,16 @@ import { startProgress } from '../io/progress.js';
 import { configHash, sha256 } from '../io/provenance.js';
 import { naming } from '../io/system-errors.js';
 import { ANALYZERS } from './analyzers.js';
+import { Bm25Indexer, hashWord, type Postings, type Vocabulary } from './bm25-index.js';
 import {
-  Bm25Indexer,
-  hashWord,
-  largestGain,
-  type Postings,
-  type Shard,
-  type Vocabulary,
-  type Weights,
-} from './bm25-index.js';
+  mergeShards,
+  removeShard,
+  startRecords,
+  viewBytes,
+  viewRecord,
+  writeShard,
+  type ShardFile,
+} from './bm25-shards.js';
 import { createBm25Search, retrieverFrom, type Bm25Search } from './bm25.js';
 import { readManifest, requireSame } from './dense.js';
 import type { Retriever } from './retriever.js';
@@ -76,7 +76,7 @@ const NAMES = Object.keys(ARRAYS) as (keyof Arrays)[];
 
 const FORMAT = 1;
 const MANIFEST = 'index.json';
-/** For each word, its passages and their codes. Records are padded to four bytes. */
+/** A record per word: see `startRecords`. */
 const POSTINGS = 'postings.bin';
 /** The decompressed corpus, if its file is compressed. */
 const UNPACKED = 'passages.jsonl';
@@ -295,118 +295,12 @@ async function writeIndex(
     return { checks, sizes };
   } finally {
     progress.stop();
-    for (const { handle, path } of shards) {
-      await handle.close();
-      await rm(path);
-    }
+    for (const shard of shards) await removeShard(shard);
   }
 }
 
 const chooseProcesses = (size: number): number =>
   size < SMALL_CORPUS ? 1 : Math.min(MAX_COUNTERS, availableParallelism());
-
-/** A shard on disk: its counts, passages and codes. */
-interface ShardFile {
-  path: string;
-  handle: FileHandle;
-  numWords: number;
-  numPostings: number;
-  numMerged: number;
-}
-
-async function writeShard(path: string, { counts, passages, codes }: Shard): Promise<ShardFile> {
-  const handle = await open(path, 'w+');
-  for (const array of [counts, passages, codes]) await handle.writeFile(viewBytes(array));
-  return { path, handle, numWords: counts.length, numPostings: passages.length, numMerged: 0 };
-}
-
-/** Reads the next postings of a shard: of the words from `first` to before `end`. */
-function readShard(shard: ShardFile, first: number, end: number): Shard {
-  const { numWords, numPostings, numMerged } = shard;
-  const { fd } = shard.handle;
-  const counts = new Uint32Array(Math.max(0, Math.min(end, numWords) - first));
-  readAt(fd, counts, 4 * first);
-  const size = sum(counts);
-  shard.numMerged += size;
-  const passages = new Uint32Array(size);
-  readAt(fd, passages, 4 * (numWords + numMerged));
-  const codes = new Uint16Array(size);
-  readAt(fd, codes, 4 * (numWords + numPostings) + 2 * numMerged);
-  return { counts, passages, codes };
-}
-
-interface Merge {
-  weights: Weights;
-  postings: string;
-  /** Number of postings read at a time. */
-  size: number;
-  breathe: Breather;
-}
-
-async function mergeShards(
-  shards: readonly ShardFile[],
-  { weights, postings, size: limit, breathe }: Merge,
-): Promise<Pick<Arrays, 'counts' | 'gains' | 'checks'>> {
-  const { numWords } = shards.at(-1)!;
-  const counts = new Uint32Array(numWords);
-  for (const { handle, numWords: size } of shards) {
-    const added = new Uint32Array(size);
-    readAt(handle.fd, added, 0);
-    for (let word = 0; word < size; word++) counts[word] += added[word];
-  }
-  const [gains, checks] = [new Float64Array(numWords), new Uint32Array(numWords)];
-  const output = await open(postings, 'w');
-  try {
-    for (let first = 0, end = 0; first < numWords; first = end) {
-      for (let size = 0; end < numWords && (end === first || size < limit); end++)
-        size += counts[end];
-      await breathe();
-      const merged = mergeWords(
-        shards.map((shard) => readShard(shard, first, end)),
-        counts.subarray(first, end),
-      );
-      for (const [i, record] of merged.records.entries()) {
-        gains[first + i] = largestGain(viewRecord(record, counts[first + i]), weights);
-        checks[first + i] = crc32(record);
-      }
-      await output.writeFile(merged.bytes);
-    }
-  } finally {
-    await output.close();
-  }
-  return { counts, gains, checks };
-}
-
-/** Merges the records of consecutive words into one buffer. */
-function mergeWords(
-  shards: readonly Shard[],
-  counts: Uint32Array,
-): { bytes: Uint8Array; records: Uint8Array[] } {
-  const starts = startRecords(counts);
-  const bytes = new Uint8Array(starts[counts.length]);
-  const records = Array.from(counts, (_, word) => bytes.subarray(starts[word], starts[word + 1]));
-  const [passages, codes] = [new Uint32Array(bytes.buffer), new Uint16Array(bytes.buffer)];
-  const filled = new Uint32Array(counts.length);
-  for (const shard of shards)
-    for (let word = 0, at = 0; word < shard.counts.length; word++) {
-      const toPassages = starts[word] / 4;
-      const toCodes = starts[word] / 2 + 2 * counts[word];
-      for (let left = shard.counts[word]; left > 0; left--, at++) {
-        const i = filled[word]++;
-        passages[toPassages + i] = shard.passages[at];
-        codes[toCodes + i] = shard.codes[at];
-      }
-    }
-  return { bytes, records };
-}
-
-/** The byte offset of each word's record, and the end of the last one. */
-function startRecords(counts: Uint32Array): Float64Array {
-  const starts = new Float64Array(counts.length + 1);
-  for (let word = 0; word < counts.length; word++)
-    starts[word + 1] = starts[word] + 4 * (counts[word] + Math.ceil(counts[word] / 2));
-  return starts;
-}
 
 function encodeWords({ texts, slots }: Vocabulary): Pick<Arrays, 'words' | 'wordEnds' | 'slots'> {
   const wordEnds = new Uint32Array(texts.length);
@@ -414,11 +308,6 @@ function encodeWords({ texts, slots }: Vocabulary): Pick<Arrays, 'words' | 'word
     wordEnds[word] = end += Buffer.byteLength(texts[word]);
   return { words: Buffer.from(texts.join('')), wordEnds, slots };
 }
-
-const viewRecord = ({ buffer, byteOffset }: Uint8Array, count: number): Postings => ({
-  passages: new Uint32Array(buffer, byteOffset, count),
-  codes: new Uint16Array(buffer, byteOffset + 4 * count, count),
-});
 
 // Reading
 
@@ -492,6 +381,3 @@ function readIndex(folder: string, { file, analyzer }: Bm25Corpus): Bm25Files {
   );
   return { ...retrieverFrom(bm25, readPassage), numPassages: starts.length };
 }
-
-const viewBytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
-  new Uint8Array(buffer, byteOffset, byteLength);
