@@ -22,9 +22,10 @@ import { TRAINED_MODELS } from '../../lib/policy/folders/trained-models.js';
 import { figureText } from '../../lib/report/text.js';
 import { readTrainConfig } from '../../lib/training/models.js';
 import { temporaryFolder } from '../folder.js';
+import { cases } from '../full.js';
 
 const none = temporaryFolder();
-const result = await realModel.result!(none);
+const result = await realModel.result!(none, { resamples: cases(200, 10_000) });
 const done = await requireResults<FreshRun, Answers<FreshRun>>(realModelFresh, none);
 const recorded = done.flatMap(({ record: { value } }) =>
   value.measurements.map((measurement) => ({ ...value.run, ...measurement })),

@@ -6,6 +6,7 @@ import { startKernel, type Kernel } from '../../lib/notebook/kernel.js';
 import { codeCells, type CellOutput } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
 import { temporaryFolder } from '../folder.js';
+import { slow } from '../full.js';
 import { code, writeCells } from './notebooks.js';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -108,7 +109,7 @@ describe('Interrupt', () => {
     return run('await ended');
   }
 
-  it('stops a rollout and a training; the kernel keeps running', async () => {
+  slow('stops a rollout and a training; the kernel keeps running (needs test:full)', async () => {
     await run(`import * as ps from './dist/index.js';
 import { mkdtempSync, existsSync } from 'node:fs';
 await ps.useBackend('wasm');
