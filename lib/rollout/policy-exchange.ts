@@ -3,6 +3,7 @@
  * are written once and never re-encoded, or chat messages. Segments keep both, so the
  * context of a turn is the concatenation of the segments before it.
  */
+import { memoisedByNames } from '../memoise.js';
 import {
   ContextFullError,
   ReplyError,
@@ -182,6 +183,8 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
       });
     if (!answer || 'refusal' in answer) return answer;
     const { message, usage } = answer;
+    const earlier = trajectory.segments.findLast((segment) => segment.usage)?.usage;
+    if (usage && earlier && usage.read < earlier.read) warnOfCuts();
     const text = hasTools
       ? formatToolMessage(message, { splitQueries })
       : formatTagMessage(message);
@@ -240,6 +243,13 @@ const NOT_RUN = "Not searched: this turn's query limit is reached.";
 const INVALID_CALL =
   'Invalid call. Call `search` with its arguments as a JSON object, as in its description.';
 const ACT = 'Call the tool `search`, or give the final answer between <answer> and </answer>.';
+
+/** Ollama reports no error and counts only what is left of the conversation. */
+const warnOfCuts = memoisedByNames(() =>
+  console.error(
+    'The server counts fewer tokens in a conversation that grew: it probably drops what exceeds its context length. Raise that (Ollama: OLLAMA_CONTEXT_LENGTH=32768).',
+  ),
+);
 
 /** The tool calls of the policy's last message. */
 function lastCalls({ trajectory }: Row): NonNullable<AssistantMessage['tool_calls']> {

@@ -88,9 +88,12 @@ export function readToolCall({ function: { name, arguments: json } }: ToolCall):
   return argumentsSchema.safeParse(parseArguments(json)).data ?? null;
 }
 
-/** A tool call that the server left in the text, as without a parser for it. */
+/**
+ * A tool call that the server left in the text, as without a parser for it; models may
+ * announce it in an earlier line.
+ */
 const TEXT_CALL =
-  /^\s*(?:<tool_call>|<\|tool_call|<\|python_tag\|>|<function=|\[TOOL_CALLS\]|<｜tool▁call|\[?\s*\{[^{}]*"name"\s*:\s*"search")/;
+  /^[ \t]*(?:<(?:minimax:)?tool_call|<\|tool_call|<\|python_tag\|>|<function[=_]|<invoke |\[TOOL_CALLS\]|<｜tool▁call|<｜DSML｜|\[?search\(quer|\[?\s*\{[^{}]*"name"\s*:\s*"search")/m;
 
 /** Chat templates may open the thought in the prompt, as DeepSeek-R1's does. */
 export const openThought = (text: string): string =>

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   ContextFullError,
   ReplyError,
@@ -68,6 +68,19 @@ describe('a rollout with tool calls', () => {
       { role: 'tool', tool_call_id: 'call-1', content: expect.stringContaining('Z') as string },
     ]);
     expect(tokenUsage(trajectory)).toEqual({ read: 30, written: 2 });
+  });
+
+  it('warns once of a server that drops the start of a conversation, as Ollama', async () => {
+    const warnings = vi.spyOn(console, 'error').mockReturnValue();
+    const read = [3974, 2051, 3000, 2051];
+    const policy = toolPolicy(async () => ({
+      message: read.length > 1 ? call({ query: 'X' }) : say('gold'),
+      usage: { read: read.shift()!, written: 1 },
+    }));
+    const trajectory = await rollOutOne(policy);
+    expect(trajectory).toMatchObject({ answer: 'gold', modelCalls: 4 });
+    expect(warnings.mock.calls).toEqual([[expect.stringContaining('OLLAMA_CONTEXT_LENGTH')]]);
+    warnings.mockRestore();
   });
 
   it('offers one query at a time to Search-R1', async () => {

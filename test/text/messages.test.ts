@@ -107,6 +107,11 @@ describe('formatToolMessage', () => {
     '[{"type": "function", "name": "search", "parameters": {}}]',
     '[TOOL_CALLS][{"name": "search"}]',
     '<|python_tag|>search.call(query="a")',
+    'I search for it.\n<tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>',
+    '```json\n{"name": "search", "arguments": {"query": "a"}}\n```',
+    '<minimax:tool_call>\n<invoke name="search">',
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="search">',
+    '[search(queries=["a"])]',
   ])('a call that the server left in the text is no answer: %s', (content) => {
     expect(isTextCall(content)).toBe(true);
     expect(nextAction(print(say(content))).kind).toBe('invalid');

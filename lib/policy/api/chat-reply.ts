@@ -49,17 +49,32 @@ const deltaSchema = messageSchema.extend({
     .nullish(),
 });
 
-/** Servers that do not count send nothing or zeros. */
+const count = z.int().min(0);
+/**
+ * Servers that do not count send nothing or zeros. Those of xAI and Gemini leave thoughts
+ * out of `completion_tokens`, but not out of `total_tokens` or the bill.
+ */
 const usageSchema = z
-  .object({ prompt_tokens: z.int().min(1), completion_tokens: z.int().min(0) })
-  .transform(({ prompt_tokens: read, completion_tokens: written }) => ({ read, written }))
+  .object({
+    prompt_tokens: count.min(1),
+    completion_tokens: count,
+    total_tokens: count.nullish().catch(undefined),
+  })
+  .transform(({ prompt_tokens: read, completion_tokens, total_tokens: total }) => ({
+    read,
+    written: Math.max(completion_tokens, (total ?? 0) - read),
+  }))
   .nullish()
   .catch(undefined);
 
 export const modelsSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 const finishReason = z.string().nullish();
+/** OpenRouter's, for a provider that fails while it writes. */
+const choiceError = z.object({ message: z.string() }).nullish();
 export const completionSchema = z.object({
-  choices: z.array(z.object({ message: messageSchema, finish_reason: finishReason })).length(1),
+  choices: z
+    .array(z.object({ message: messageSchema, finish_reason: finishReason, error: choiceError }))
+    .length(1),
   usage: usageSchema,
 });
 const chunkSchema = z.object({
@@ -140,9 +155,10 @@ const warnOfTextCalls = memoisedByNames(() =>
  * reached the limit before any content, or before the end of an answer without tags
  */
 export function readReply(
-  { message, finish_reason: finish, usage }: RawReply,
+  { message, finish_reason: finish, error, usage }: RawReply,
   { stop, tools }: ReplyOptions,
 ): Reply {
+  if (error) throw new ReplyError(`Expected a complete reply, but got an error: ${error.message}`);
   const { reasoning_content, reasoning, refusal, tool_calls: calls } = message;
   // Servers leave the content of a refusal null or empty.
   const content = message.content || refusal;
@@ -161,7 +177,7 @@ export function readReply(
     throw new ReplyError(
       `Expected a complete reply, but the server withheld or ended it (finish_reason: ${finish}).`,
     );
-  const thought = reasoning_content ?? reasoning;
+  const thought = reasoning_content || reasoning;
   const read: AssistantMessage = {
     role: 'assistant',
     content: content === undefined ? null : isCut ? content : closeTag(content, stop),

@@ -222,6 +222,45 @@ describe('openChatPolicy', () => {
     expect(await reply).toEqual({ message, usage: { read: 5, written: 2 } });
   });
 
+  it.each([
+    // The examples of xAI's documentation and of OpenAI's, which counts thoughts.
+    [
+      { prompt_tokens: 32, completion_tokens: 9, total_tokens: 135 },
+      { read: 32, written: 103 },
+    ],
+    [
+      { prompt_tokens: 19, completion_tokens: 10, total_tokens: 29 },
+      { read: 19, written: 10 },
+    ],
+    [
+      { prompt_tokens: 19, completion_tokens: 10, total_tokens: null },
+      { read: 19, written: 10 },
+    ],
+    [
+      { prompt_tokens: 19, completion_tokens: 10, total_tokens: 0 },
+      { read: 19, written: 10 },
+    ],
+  ])('counts thoughts as written: %o', async (usage, counted) => {
+    await start(() => Response.json({ choices: [{ message: say('Rome') }], usage }));
+    expect((await (await open()).reply(QUESTION, OPTIONS)).usage).toEqual(counted);
+  });
+
+  it("rejects a reply with the error of OpenRouter's provider", async () => {
+    const choice = { message: say(''), finish_reason: null, error: { code: 502, message: 'down' } };
+    await start(() => Response.json({ choices: [choice] }));
+    const reply = (await open()).reply(QUESTION, OPTIONS);
+    await expect(reply).rejects.toThrow(
+      new ReplyError('Expected a complete reply, but got an error: down'),
+    );
+  });
+
+  it('reads thoughts from the field that has them', async () => {
+    const message = { ...say('Rome'), reasoning_content: '', reasoning: 'Italy' };
+    await start(() => Response.json({ choices: [{ message }] }));
+    const { message: read } = await (await open()).reply(QUESTION, OPTIONS);
+    expect(read.reasoning_content).toBe('Italy');
+  });
+
   it('reads a refusal from its own field', async () => {
     const deltas = ["I can't ", 'help.'].map((refusal) => choose({ delta: { refusal } }));
     await start(() => stream(...deltas, choose({ finish_reason: 'stop' })));
