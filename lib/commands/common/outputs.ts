@@ -18,8 +18,6 @@ const OUTPUTS = ['out', 'page', 'trajectories'];
 const INPUT = /<(file|folder|path|name)/;
 /** Commands that by default write to files they read. */
 const IN_PLACE = ['run', 'tensorboard'];
-/** Commands that would count a file given twice as two. */
-const COUNTING = ['score', 'view', 'audit', 'verifiers'];
 
 function statIfExists(path: string): Stats | undefined {
   try {
@@ -87,7 +85,6 @@ export function checkOutputs(command: Command): void {
     throw new Error(
       'Expected a path to write to, but got -. Standard output is /dev/stdout; a file of that name is ./-.',
     );
-  if (COUNTING.includes(command.name())) requireDistinctInputs(command.args.map(withoutName));
   if (IN_PLACE.includes(command.name())) return;
   const outputs: string[] = [];
   const inputs: unknown[] = [...command.args];
@@ -110,6 +107,9 @@ export function checkOutputs(command: Command): void {
     .map(dirname)
     .filter((folder) => paths.some((path) => isWithin(folder, path)));
   requireDistinctFiles(files, [...paths, ...nested].flatMap(inputFiles));
+  // A file given twice would count as two.
+  const { registeredArguments: named, args } = command;
+  if (named.at(-1)?.variadic) requireDistinctInputs(args.slice(named.length - 1).map(withoutName));
 }
 
 function isWithin(folder: string, parent: string): boolean {
