@@ -346,12 +346,16 @@ export const documentEnding = (file: string): string =>
 /** Windows-1252 from 0x80 on. Node before 23.7 decodes it as ISO 8859-1. */
 const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
-/** Decodes UTF-8, UTF-16, or the encoding that an HTML page declares. */
+/** Byte order marks, read as ISO 8859-1. */
+const MARKS = { ÿþ: 'utf-16le', þÿ: 'utf-16be', 'ï»¿': 'utf-8' };
+
+/** Decodes UTF-8, UTF-16, or what an HTML page declares, if it has no byte order mark. */
 function decodeDocument(bytes: Uint8Array, ending: string): string {
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, 1024));
   const stated = /^html?$/.test(ending) && /<meta[^>]+charset=["']?([\w-]+)/i.exec(head)?.[1];
-  const mark = head.startsWith('ÿþ') ? 'utf-16le' : head.startsWith('þÿ') && 'utf-16be';
-  const encoding = mark || stated || 'utf-8';
+  const mark = Object.entries(MARKS).find(([bytes]) => head.startsWith(bytes))?.[1];
+  // As in HTML: a declaration that is read in ASCII is not in UTF-16.
+  const encoding = mark ?? (stated && !/utf-16|unicode/i.test(stated) ? stated : 'utf-8');
   try {
     const decoder = new TextDecoder(encoding, { fatal: true });
     const text = decoder.decode(bytes);

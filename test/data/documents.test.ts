@@ -148,6 +148,9 @@ Keep it dry.
     expect(plain(await read('a.html', page))).toEqual([['a', 'café']]);
     const old = Buffer.from('<meta charset="windows-1252"><p>\x93\x80 5\x94', 'latin1');
     expect(plain(await read('a.html', old))).toEqual([['a', '“€ 5”']]);
+    // The HTML standard: a byte order mark wins, and a page that declares UTF-16 is UTF-8.
+    for (const page of ['\uFEFF<meta charset="iso-8859-1">', '<meta charset="unicode">'])
+      expect(plain(await read('a.html', `${page}<p>café `))).toEqual([['a', 'café']]);
     expect(plain(await read('a.txt', 'Old Mac\r\rtext'))).toEqual([['Old Mac', 'text']]);
   });
 

@@ -92,12 +92,18 @@ async function arrayPath(file: string): Promise<string | null> {
   return null;
 }
 
-/** The split in a file name: `train` for `hotpot_train_v1.1.json`; validation is `dev`. */
-const splitName = (file: string): string | undefined =>
-  /(?:^|[^a-z])(train|dev|test|val(?:id(?:ation)?)?)(?:[^a-z]|$)/i
-    .exec(path.basename(file))?.[1]
-    .toLowerCase()
-    .replace(/^val.*/, 'dev');
+const SPLIT = /(?:^|[^a-z])(train|dev|test|val(?:id(?:ation)?)?)(?:[^a-z]|$)/i;
+
+/**
+ * The split in a file's name, or that is its folder's name: `train` for
+ * `hotpot_train_v1.1.json` and Hugging Face's `train/0000.parquet`; validation is `dev`.
+ */
+function splitName(file: string): string | undefined {
+  const folder = path.basename(path.dirname(path.resolve(file)));
+  const [, name] =
+    SPLIT.exec(path.basename(file)) ?? /^(train|dev|test|validation)$/.exec(folder) ?? [];
+  return name?.toLowerCase().replace(/^val.*/, 'dev');
+}
 
 /**
  * Reads a benchmark's file: a question per row, null without an answer. Adds their

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { PassageCollector } from '../../../lib/data/formats/format.js';
@@ -46,6 +46,10 @@ describe('readBenchmark', () => {
     expect(musique).toMatchObject({ split: 'dev', metadata: { benchmark: 'musique' } });
     const [held] = await readFile('hotpot_validation.json', JSON.stringify([HOTPOT_BRIDGE]));
     expect(held).toMatchObject({ split: 'dev' });
+    // Hugging Face's Parquet copies are SUBSET/SPLIT/0000.parquet.
+    mkdirSync(inFolder('validation'));
+    const [numbered] = await readFile('validation/0000.json', JSON.stringify([HOTPOT_BRIDGE]));
+    expect(numbered).toMatchObject({ split: 'dev' });
     const [own] = await readFile('mine.json', JSON.stringify([HOTPOT_BRIDGE]));
     expect(own).not.toHaveProperty('split');
   });
