@@ -102,6 +102,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
   };
 }
 
+const share = z.number().min(0).max(1);
 const optionalNumber = z.number().nullish();
 /** Validates the fields that figures use; others are passed through. */
 const measurementSchema = z.looseObject({
@@ -110,8 +111,8 @@ const measurementSchema = z.looseObject({
   type: z.string(),
   subset: z.string(),
   entitiesCompared: z.number(),
-  em: z.number(),
-  f1: z.number(),
+  em: share,
+  f1: share,
   turns: z.number(),
   modelCalls: z.number(),
   responseTokens: optionalNumber,

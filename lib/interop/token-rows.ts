@@ -335,7 +335,8 @@ export function readTokenRows(value: unknown): TokenRow[] {
   );
   if (!format || (format === 'messages' && !Array.isArray(fields.messages ?? fields.completion)))
     throw new Error(WITHOUT_IDS);
-  if (format === 'parallelsearch' && !JSON.stringify(fields.segments).includes('"tokenIds"'))
+  // A chat policy's segments have empty lists.
+  if (format === 'parallelsearch' && !/"tokenIds":\[[^\]]/.test(JSON.stringify(fields.segments)))
     throw new Error(WITHOUT_IDS);
   return parseRows(format, fields).map((one) => ({ ...one, format }));
 }

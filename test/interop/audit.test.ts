@@ -548,10 +548,14 @@ describe.skipIf(!isBuilt)('audit FILE (needs dist/)', () => {
     expect(inFolder.stdout).toMatch(/1 rollouts \(verifiers\)/);
     expect((await runCommand(['audit', 'chatml'], root)).stderr).toContain('traces.jsonl');
 
-    writeFileSync(path.join(root, 'texts.jsonl'), '{"input": "a", "output": "b"}\n');
-    const texts = await runCommand(['audit', 'texts.jsonl'], root);
-    expect(texts).toMatchObject({ code: 1 });
-    expect(texts.stderr).toMatch(/texts\.jsonl:1: Expected token ids/);
+    // verl's line, and a chat policy's, whose server returns no ids.
+    const chat = { segments: [{ kind: 'policy', text: 'a', tokenIds: [] }] };
+    for (const row of [{ input: 'a', output: 'b' }, chat]) {
+      writeFileSync(path.join(root, 'texts.jsonl'), `${JSON.stringify(row)}\n`);
+      const texts = await runCommand(['audit', 'texts.jsonl'], root);
+      expect(texts).toMatchObject({ code: 1 });
+      expect(texts.stderr).toMatch(/texts\.jsonl:1: Expected token ids/);
+    }
     const without = await runCommand(['audit', 'broken.jsonl'], root);
     expect(without).toMatchObject({ code: 0 });
     expect(without.stdout).toMatch(/separators +not checked: needs --model/);

@@ -229,9 +229,12 @@ describe('the comparison page', () => {
     writeFileSync(inRoot('empty.jsonl'), '\n');
     await expect(readAll(inRoot('empty.jsonl'))).rejects.toThrow(/empty\.jsonl, but it is empty/);
     const [answers] = writeAnswers();
-    const text = readFileSync(answers, 'utf8').replace(/"em":\d/, '"em":null');
-    writeFileSync(inRoot('null.jsonl'), text);
-    await expect(readAll(inRoot('null.jsonl'))).rejects.toThrow(/null\.jsonl:1[^]*at em\b/);
+    // Neither missing nor in per cent.
+    for (const em of ['null', '100']) {
+      const text = readFileSync(answers, 'utf8').replace(/"em":\d/, `"em":${em}`);
+      writeFileSync(inRoot('bad.jsonl'), text);
+      await expect(readAll(inRoot('bad.jsonl'))).rejects.toThrow(/bad\.jsonl:1[^]*at em\b/);
+    }
   });
 
   it.skipIf(!testsPages)(
