@@ -264,13 +264,21 @@ export function findCheckpoint(folder: string): string | null {
   return null;
 }
 
-/** Copies weights and tokenizer. @throws Error for an unsupported model */
+/**
+ * Copies weights and tokenizer.
+ * @throws Error for an unsupported model, or files of an earlier import that would stay
+ */
 export async function copyCheckpoint(from: string, to: string): Promise<void> {
   await readModelConfig(from);
   const names = listFiles(from).filter((name) => NEEDED.test(name));
   if (!names.includes('tokenizer.json'))
     throw new Error(
       `Expected tokenizer.json in ${from}, but there is none. Save the tokenizer there with save_pretrained.`,
+    );
+  const stale = listFiles(to).find((name) => NEEDED.test(name) && !names.includes(name));
+  if (stale !== undefined)
+    throw new Error(
+      `Expected ${to} to have no other files than ${from}, but an earlier import left ${stale}, which would be used, too. Remove that folder.`,
     );
   const progress = startProgress('Copying weights', names.length);
   for (const [i, name] of names.entries()) {

@@ -54,6 +54,14 @@ describe('copyCheckpoint', () => {
     ]);
   });
 
+  it('rejects a folder in which a file of an earlier import would stay', async () => {
+    await copyCheckpoint(MODEL, inFolder('model'));
+    await copyCheckpoint(MODEL, inFolder('model'));
+    write('model', 'chat_template.jinja');
+    const again = copyCheckpoint(MODEL, inFolder('model'));
+    await expect(again).rejects.toThrow(/left chat_template\.jinja.*Remove/);
+  });
+
   it('rejects an unsupported model and one without a tokenizer', async () => {
     writeModel('unknown');
     await expect(copyCheckpoint(inFolder('unknown'), inFolder('model'))).rejects.toThrow();

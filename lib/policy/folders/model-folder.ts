@@ -142,29 +142,36 @@ const TOKENIZER_FILES = [
 /**
  * Writes a model with its adapter merged into it, and the adapter itself into `adapter`.
  * Other files are copied, so that whatever loads the model loads the export.
- * @throws Error naming the folder or file that is missing or does not fit
+ * @throws Error naming the folder or file that is missing or does not fit, or a file of
+ * an earlier export that would stay
  */
 export async function exportModel(
   folder: string,
   { model, adapter }: PolicyFolders,
   { storage, force }: { storage: StorageType; force?: boolean },
 ): Promise<void> {
+  const home = tokenizerHome(model, adapter);
+  const copied = [
+    ...TOKENIZER_FILES.map((name) => join(home, name)),
+    join(model, 'generation_config.json'),
+    // The model is then asked as it was in training.
+    join(adapter ?? model, TRAIN_CONFIG_FILE),
+  ];
+  const stale = copied
+    .map((file) => join(folder, basename(file)))
+    .find((file, i) => existsSync(file) && !existsSync(copied[i]));
+  if (stale !== undefined)
+    throw new Error(
+      `Expected no ${basename(stale)} in ${folder}, because the exported model has none, but an earlier export left one, which would be used. Remove that folder, or choose another.`,
+    );
   const { weights, config } = await loadMerged(model, adapter, { force });
   const arrays = await arraysFromWeights(weights, config);
   disposeWeights(weights);
   const { dtype: _, ...json } = (await readJson(join(model, 'config.json'))) as { dtype?: string };
   const torchType = { F32: 'float32', F16: 'float16' }[storage];
   await writeJson(join(folder, 'config.json'), { ...json, torch_dtype: torchType });
-  const home = tokenizerHome(model, adapter);
-  const copied = [
-    ...TOKENIZER_FILES.map((name) => join(home, name)),
-    join(model, 'generation_config.json'),
-  ];
   for (const file of copied.filter(existsSync))
     await copySafely(file, join(folder, basename(file)));
-  // Exported, so that the model is asked as it was in training.
-  const trained = join(adapter ?? model, TRAIN_CONFIG_FILE);
-  if (existsSync(trained)) await copySafely(trained, join(folder, TRAIN_CONFIG_FILE));
   // PEFT does not resolve a path relative to the adapter's folder.
   if (adapter !== undefined) await copyAdapter(adapter, join(folder, 'adapter'), resolve(model));
   await writeFileSafely(join(folder, 'model.safetensors'), encodeSafetensors(arrays, { storage }));

@@ -71,6 +71,13 @@ describe('the base of an adapter', () => {
     expect(await readBaseModel(join(out, 'adapter'))).toEqual(await readBaseModel(adapter));
   });
 
+  it('is not exported where an earlier export left a chat template', async () => {
+    const out = join(root, 'export');
+    writeFileSync(join(out, 'chat_template.jinja'), 'old');
+    const again = exportModel(out, { model, adapter }, { storage: 'F16' });
+    await expect(again).rejects.toThrow(/no chat_template\.jinja.*Remove/);
+  });
+
   it('is rejected if its file is damaged', async () => {
     const damaged = join(root, 'damaged');
     cpSync(adapter, damaged, { recursive: true });
