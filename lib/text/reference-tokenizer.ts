@@ -4,7 +4,7 @@ import { greatest } from 'd3-array';
 import { z } from 'zod';
 
 /** The part of the package used here; its own types do not resolve under NodeNext. */
-interface PackageTokenizer {
+export interface PackageTokenizer {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
   decode(ids: readonly number[], options: { skip_special_tokens: boolean }): string;
   token_to_id(token: string): number | undefined;

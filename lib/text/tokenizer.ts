@@ -2,7 +2,8 @@ import { max } from 'd3-array';
 import { z } from 'zod';
 import { describeError, describeFaults } from '../io/json.js';
 import { beginToken, chatTemplate, specialTokens } from './chat-template.js';
-import { createReferenceTokenizer } from './reference-tokenizer.js';
+import { createPlainTextEncoder } from './plain-text-encoder.js';
+import { createReferenceTokenizer, type PackageTokenizer } from './reference-tokenizer.js';
 
 /** Converts text to token ids and back. */
 export interface Tokenizer {
@@ -91,7 +92,7 @@ export function requireIdsBelow({ vocabSize }: Tokenizer, modelSize: number): vo
 }
 
 /** Encodes and decodes a sample, because the package does not validate the JSON. */
-function readTokenizer(json: object): ReturnType<typeof createReferenceTokenizer> {
+function readTokenizer(json: object): PackageTokenizer {
   try {
     const tokenizer = createReferenceTokenizer(json);
     tokenizer.decode(tokenizer.encode('A a, 1\n', { add_special_tokens: false }).ids, {
@@ -200,6 +201,14 @@ function addedByConfig(
   return [...more.values()];
 }
 
+/** The special tokens that a tokenizer puts around a text. */
+function tokensAround(tokenizer: PackageTokenizer): FileTokenizer['around'] {
+  const inner = tokenizer.encode('a', { add_special_tokens: false }).ids;
+  const all = tokenizer.encode('a', { add_special_tokens: true }).ids;
+  const from = inner.length === 0 ? all.length : all.indexOf(inner[0]);
+  return { before: all.slice(0, from), after: all.slice(from + inner.length) };
+}
+
 /**
  * Creates a tokenizer from the objects in `tokenizer.json` and `tokenizer_config.json`.
  * @throws Error naming what is missing or unsupported
@@ -225,56 +234,13 @@ export function createTokenizer(
     id: tokenizer.token_to_id(content),
   }));
   const special = [...added.filter((token) => token.special), ...named];
-  const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  // Splits after the first character of a special token's name, so that no part contains
-  // the whole name.
-  const insideNames = special.map(
-    ({ content: [first, ...rest] }) => `(?<=${escaped(first)})(?=${escaped(rest.join(''))})`,
-  );
-  const breaks = new RegExp(['(?!)', ...insideNames].join('|'));
-  // Normalisation can still produce special tokens, such as `<eos>` from full-width
-  // letters. The unknown token is harmless.
+  const text = createPlainTextEncoder(tokenizer, special);
   const specialIds = new Set(special.map((token) => token.id));
-  const isControl = (id: number): boolean =>
-    specialIds.has(id) && id !== tokenizer.model.unk_token_id;
-  const encodePart = (text: string): number[] =>
-    text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids;
-  const hasControls = (text: string): boolean => encodePart(text).some(isControl);
-  const encodeWithoutControls = (text: string): number[] => {
-    const whole = encodePart(text);
-    if (!whole.some(isControl)) return whole;
-    const characters = [...text];
-    const ids: number[][] = [];
-    for (let from = 0; from < characters.length; ) {
-      const part = (length: number): string => characters.slice(from, from + length).join('');
-      // The longest part that does not yet complete a special token. Lengths are doubled
-      // first, so that a text with many such tokens takes no longer per character.
-      let [length, tooLong] = [0, 16];
-      while (from + length < characters.length && !hasControls(part(tooLong)))
-        [length, tooLong] = [tooLong, 2 * tooLong];
-      while (tooLong - length > 1) {
-        const middle = (length + tooLong) >> 1;
-        if (hasControls(part(middle))) tooLong = middle;
-        else length = middle;
-      }
-      ids.push(encodePart(part(length)));
-      // A character that is a special token by itself has no other spelling.
-      from += Math.max(length, 1);
-    }
-    return ids.flat();
-  };
-  const encode = (text: string): number[] => text.split(breaks).flatMap(encodeWithoutControls);
-  const around = (): FileTokenizer['around'] => {
-    const inner = tokenizer.encode('a', { add_special_tokens: false }).ids;
-    const all = tokenizer.encode('a', { add_special_tokens: true }).ids;
-    const from = inner.length === 0 ? all.length : all.indexOf(inner[0]);
-    return { before: all.slice(0, from), after: all.slice(from + inner.length) };
-  };
-  const ends = around();
+  const around = tokensAround(tokenizer);
   // SmolLM2's, `<|im_start|>`, is not.
   const begin = beginToken(tokenizerConfig);
   const isBegun =
-    begin.isAdded ?? ends.before.includes(tokenizer.token_to_id(begin.name ?? '') ?? -1);
+    begin.isAdded ?? around.before.includes(tokenizer.token_to_id(begin.name ?? '') ?? -1);
   const known = new Set(ids);
   const decode = (tokenIds: readonly number[]): string => {
     // Ids of a padded embedding have no token; the package decodes them as the unknown
@@ -289,31 +255,30 @@ export function createTokenizer(
       else runs.push([id]);
     }
     return runs
-      .map((run) => (specialIds.has(run[0]) ? decode(run) : decode(run).split(breaks).join(' ')))
+      .map((run) => (specialIds.has(run[0]) ? decode(run) : text.breakNames(decode(run))))
       .join('');
   };
   const template = chatTemplate(tokenizerConfig);
-  const encodeChat = (text: string, content: string): { text: string; tokenIds: number[] } => {
-    const from = text.lastIndexOf(content);
+  const encodeChat = (chat: string, content: string): { text: string; tokenIds: number[] } => {
+    const from = chat.lastIndexOf(content);
     if (content === '' || from < 0)
       throw new Error(
         `Expected the chat template to contain the message, but ${JSON.stringify(content.slice(0, 40))} is missing. Use --prompt-form full.`,
       );
     // Without special tokens in it, the message is encoded together with its
     // surroundings, as in transformers.
-    const isPlain = !breaks.test(content) && !hasControls(content);
-    const tokenIds = isPlain
-      ? encodePart(text)
+    const tokenIds = text.isPlain(content)
+      ? text.parse(chat)
       : [
-          ...encodePart(text.slice(0, from)),
-          ...encode(content),
-          ...encodePart(text.slice(from + content.length)),
+          ...text.parse(chat.slice(0, from)),
+          ...text.encode(content),
+          ...text.parse(chat.slice(from + content.length)),
         ];
-    return { text, tokenIds };
+    return { text: chat, tokenIds };
   };
   return {
-    encode,
-    around: ends,
+    encode: text.encode,
+    around,
     ...(template && { encodeChat: (message) => encodeChat(template(message), message.trim()) }),
     decode,
     decodeForOthers,
