@@ -31,6 +31,7 @@ export interface Page {
 const POLICY = {
   'default-src': "'none'",
   'img-src': 'data: blob:',
+  'media-src': 'data:',
   'base-uri': "'none'",
   'form-action': "'none'",
 };

@@ -102,9 +102,13 @@ export async function reportHtml(notebook: Notebook, folder?: string): Promise<R
   const laterScript = rendering.numCharts > 0 ? await browserScript('report-charts') : '';
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
   const description = [...(paragraphs[0] ?? '')].slice(0, MAX_DESCRIPTION).join('');
-  const html = pageHtml({ title, description, body, styles, scripts, laterScript });
+  const policy = content.includes('<iframe sandbox') ? FRAME_POLICY : undefined;
+  const html = pageHtml({ title, description, body, styles, scripts, laterScript, policy });
   return { title, description, html };
 }
+
+/** Frames have the page's policy: they need their styles, such as colours of cells. */
+const FRAME_POLICY = { 'style-src-elem': "'unsafe-inline'", 'style-src-attr': "'unsafe-inline'" };
 
 /** Lays every chart out once, as the page will. */
 async function prepareCharts(notebook: Notebook): Promise<Rendering['charts']> {
@@ -255,9 +259,13 @@ function erase(text: string): string {
   return kept.join('');
 }
 
+/** Erase the line, or all of it if at its start. */
+const ERASED = /\p{Cc}\[2K|\r\p{Cc}\[0?K/u;
+
 /** Terminal text without colours, and progress bars in their last state. */
 export function terminalText(text: string): string {
-  const plain = stripVTControlCharacters(text).replaceAll('\r\n', '\n');
+  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  const plain = stripVTControlCharacters(lines.map((line) => line.split(ERASED).at(-1)).join('\n'));
   const shown = plain.includes('\b') ? erase(plain) : plain;
   return shown.split('\n').map(overwrite).join('\n');
 }
@@ -343,12 +351,12 @@ function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Co
   return pre(`An output of ${Object.keys(data).join(', ') || 'no type'} is not shown here.`);
 }
 
-/** Whether HTML shows nothing by itself, such as Plotly's. */
+/** Whether HTML shows nothing by itself, such as Plotly's and Bokeh's. */
 function drawsElsewhere(html: string): boolean {
   const SHOWN = /<(img|svg|hr|input|video|audio)\b/i;
   const withoutStyles = html.replace(/<style\b[^]*?(<\/style\s*>|$)/gi, '');
   const fixed = withoutStyles.replace(/<(script|iframe|object|canvas)\b[^]*?(<\/\1\s*>|$)/gi, '');
-  if (fixed === withoutStyles || SHOWN.test(fixed)) return false;
+  if (withoutStyles.trim() === '' || SHOWN.test(fixed)) return false;
   return fixed.replace(/<[^<>]*>/g, '').trim() === '';
 }
 
@@ -393,10 +401,18 @@ export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
 
 const TRANSCRIPT_HEAD = `<style>${TRANSCRIPT_STYLE}</style>`;
 
+/** Frames run no scripts and load no files. */
+const NEEDS_MORE =
+  /<(?:script|iframe|object|embed|link)\b|<[a-z]+\b[^<>]*\bsrc\s*=\s*["']?(?!data:)[^\s"'>]/i;
+
 /** HTML of a cell in a page: harmless HTML unchanged, other HTML in a sandboxed frame. */
-export function cellOutput(html: string): Markup {
+export function cellOutput(html: string): Content {
   const content = html.startsWith(TRANSCRIPT_HEAD) ? html.slice(TRANSCRIPT_HEAD.length) : html;
   if (isPlainHtml(content)) return markup('div.scroll', trustedHtml(content));
   const size = { width: '100%', height: 360 };
-  return markup('iframe', { sandbox: true, title: 'Output of a cell', ...size, srcdoc: html });
+  return [
+    markup('iframe', { sandbox: true, title: 'Output of a cell', ...size, srcdoc: html }),
+    NEEDS_MORE.test(html) &&
+      pre('Parts of this output may be missing: scripts and other files are not loaded here.'),
+  ];
 }

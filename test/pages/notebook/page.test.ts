@@ -222,12 +222,25 @@ describe('outputs and cells of all kinds', () => {
   it('reports HTML that needs scripts or other pages', async () => {
     const plotly = '<div><div id="p"></div><script>Plotly.newPlot("p")</script></div>';
     const video = '<iframe src="https://videos.test"></iframe>';
-    for (const html of [plotly, video])
+    const bokeh = '\n<div id="d" data-root-id="p" style="display: contents;"></div>\n';
+    for (const html of [plotly, video, bokeh])
       expect(await page(displayed({ 'text/html': html }))).toMatch(/\(text\/html\) needs scripts/);
     const both = displayed({ 'text/html': plotly, 'image/png': 'iVBO' });
     expect(await page(both)).toContain('src="data:image/png');
     for (const html of ['<style>p{}</style>', `<p>Sales</p>${plotly}`])
       expect(await page(displayed({ 'text/html': html }))).not.toContain('needs scripts');
+  });
+
+  it.each([
+    ['<table><tr><td>Loading ITables</td></tr></table><script>fill()</script>', true],
+    ['<img src="https://x.org/dot.png"/>', true],
+    ['<img width=9 src=dot.png>', true],
+    ['<style scoped>td {}</style><img src="data:image/png;base64,iVBO">', false],
+    ['<audio controls><source src="data:audio/wav;base64,UklG" type="audio/wav"></audio>', false],
+  ])('says that parts of HTML may be missing: %s', async (html, isIncomplete) => {
+    const shown = await page(displayed({ 'text/html': html }));
+    expect(shown).toContain('<iframe sandbox');
+    expect(shown.includes('Parts of this output may be missing')).toBe(isIncomplete);
   });
 
   it('draws any version of Vega-Lite', async () => {
@@ -243,6 +256,12 @@ describe('outputs and cells of all kinds', () => {
     const stream = { output_type: 'stream', name: 'stdout', text };
     const html = await page(showing(stream));
     expect(html).toContain('<pre class="stdout">100%|##late\nXY\nwhole\n</pre>');
+  });
+
+  it('erases lines like a terminal, as for pip’s and wget’s progress', async () => {
+    const text = 'pip\n a long bar\r\u001b[2K done\nDownloading\r\u001b[Kok\na\u001b[Kb\n';
+    const html = await page(showing({ output_type: 'stream', name: 'stdout', text }));
+    expect(html).toContain('<pre class="stdout">pip\n done\nok\nab\n</pre>');
   });
 
   it('joins the parts of a stream, as nbclient writes it', async () => {
