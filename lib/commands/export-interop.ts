@@ -1,6 +1,6 @@
 /**
- * `parallelsearch export verl|trl|torch FOLDER`: exports a training for another trainer;
- * `export hf FOLDER`: exports a policy that vLLM, transformers and PEFT load.
+ * `parallelsearch export verl|trl|torch FOLDER`: exports a training setup for another
+ * trainer; `export hf FOLDER`: a policy that vLLM, transformers and PEFT load.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -24,7 +24,7 @@ import { ANALYZERS } from '../retrieval/analyzers.js';
 import { createRetriever } from '../retrieval/retrievers.js';
 import { parseTokens, parseTrajectory } from '../rollout/recorded.js';
 import { useBackend } from '../tensor/backend.js';
-import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
+import { TAG_FORMS, type PromptForm } from '../text/prompts.js';
 import {
   mergeOptions,
   mergeOverrides,
@@ -107,7 +107,7 @@ interface ExportTorchSettings extends Pick<TrainingExport, 'model' | 'method' | 
   set?: string[];
 }
 
-/** Writes a training for PyTorch, with demonstrations for questions that have graphs. */
+/** Writes a training setup for PyTorch; questions with graphs get demonstrations. */
 async function runExportTorch(folder: string, settings: ExportTorchSettings): Promise<void> {
   requireOwnFolder(folder, settings);
   const { data, method, retriever, promptForm, set } = settings;
@@ -157,8 +157,8 @@ const trainingCommand = (name: string, description: string, methods: string[]): 
     .addOption(
       choice(
         '--prompt-form <form>',
-        'chat: the paper’s prompt in the model’s chat template; full: without; short: the short prompt',
-        PROMPT_FORMS.filter((form) => form !== 'tools'),
+        'chat: the paper’s prompt in the model’s chat template; full: without the template; short: a short prompt',
+        TAG_FORMS,
         'chat',
       ),
     );
@@ -172,7 +172,10 @@ const exportTrainingCommand = (name: string, description: string, write: Write):
       'Qwen/Qwen2.5-7B-Instruct',
     )
     .option('--top-k <n>', 'passages per query', parseCount, 3)
-    .option('--record-tokens', 'let the training record token ids, masks and log-probs for `audit`')
+    .option(
+      '--record-tokens',
+      'make the training record token ids, masks and log-probs for `audit`',
+    )
     .option('--transcripts <files...>', 'recorded responses (JSONL) to add to the rewards’ test')
     .action((folder: string, settings: TrainingSettings) =>
       runExportTraining(folder, settings, write),
@@ -236,17 +239,17 @@ export const exportInteropCommands = (): Command[] => [
     .action(exitWith(runExportHf)),
   exportTrainingCommand(
     'verl',
-    'write a training for verl: questions, rewards, agent loop, the paper’s configuration',
+    'write a training setup for verl: questions, rewards, agent loop, the paper’s configuration',
     writeVerl,
   ),
   exportTrainingCommand(
     'trl',
-    'write a training for TRL’s GRPOTrainer: questions, rewards, rollout function, configuration',
+    'write a training setup for TRL’s GRPOTrainer: questions, rewards, rollout function, configuration',
     writeTrl,
   ),
   trainingCommand(
     'torch',
-    'write a training for one GPU in plain PyTorch: demonstrations to imitate, then GRPO, with a small model',
+    'write a training setup in plain PyTorch for a small model on one GPU: supervised warm-up, then GRPO',
     exportableMethods().filter((name) => requireExportable(name).algorithm === 'grpo'),
   )
     .requiredOption('--data <folder>', 'questions and passages in the FlashRAG layout')

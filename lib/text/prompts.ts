@@ -17,6 +17,8 @@ export interface Prompt {
  */
 export const PROMPT_FORMS = ['short', 'full', 'chat', 'tools'] as const;
 export type PromptForm = (typeof PROMPT_FORMS)[number];
+/** The forms for models that write tags instead of calling tools. */
+export const TAG_FORMS = PROMPT_FORMS.filter((form) => form !== 'tools');
 
 interface PromptOptions {
   form: PromptForm;

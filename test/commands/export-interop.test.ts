@@ -89,10 +89,10 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     expect(existsSync(at('secret'))).toBe(false);
   });
 
-  it('imports do not replace the records of a training', async () => {
+  it('imports do not replace the records of a training run', async () => {
     mkdirSync(at('trained', 'adapter'), { recursive: true });
     const args = words`import verl typed --out trained`;
-    expect(await refusal(args, root)).toContain('trained is a training');
+    expect(await refusal(args, root)).toContain('trained has a training run');
   });
 
   it('writes a verl training with equal rewards in Python', { timeout: PATIENCE_MS }, async () => {

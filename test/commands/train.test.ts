@@ -163,10 +163,11 @@ describe('train', () => {
     await expect(train('unwatched', '--port', '9000')).rejects.toThrow('Expected --watch');
   });
 
-  it('rejects invalid numbers', async () => {
+  it('rejects invalid values of options', async () => {
     const parse = (...args: string[]): Promise<unknown> =>
       trainCommand().exitOverride().parseAsync(args, { from: 'user' });
     await expect(parse('--steps', '0')).rejects.toThrow('an integer >= 1');
     await expect(parse('--lambda-d', '-1')).rejects.toThrow('a number >= 0');
+    await expect(parse('--prompt-form', 'tools')).rejects.toThrow('choices are short, full, chat');
   });
 });

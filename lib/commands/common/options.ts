@@ -5,7 +5,7 @@ import { TRAINED_MODELS } from '../../policy/folders/trained-models.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
 import { DEFAULT_RETRIEVER, RETRIEVERS } from '../../retrieval/retrievers.js';
 import { BACKEND_NAMES, type BackendName } from '../../tensor/backend-names.js';
-import { PROMPT_FORMS, type PromptForm } from '../../text/prompts.js';
+import { PROMPT_FORMS, TAG_FORMS, type PromptForm } from '../../text/prompts.js';
 import { METHODS } from '../../training/methods.js';
 import { DEFAULT_METHOD, DEFAULT_MODEL, modelNames } from '../../training/models.js';
 import { choice, collect, parseCount } from './cli-utils.js';
@@ -89,7 +89,10 @@ export const withRetrieverOptions = (command: Command): Command =>
 
 export const withModelOptions = (
   command: Command,
-  modelHelp = `initial model of the small world: ${modelNames().join(', ')}, or a folder in Hugging Face format (default: the configuration’s, else ${DEFAULT_MODEL})`,
+  {
+    modelHelp = `initial model of the small world: ${modelNames().join(', ')}, or a folder in Hugging Face format (default: the configuration’s, else ${DEFAULT_MODEL})`,
+    hasTools = false,
+  } = {},
 ): Command =>
   withRetrieverOptions(
     command
@@ -101,8 +104,8 @@ export const withModelOptions = (
       .addOption(
         choice(
           '--prompt-form <form>',
-          'short prompt, full prompt of the paper, the full prompt in the chat template, or tool calls, which need --policy chat: (default: the configuration’s, else by the model)',
-          PROMPT_FORMS,
+          `short: a short prompt; full: the paper’s; chat: the paper’s in the model’s chat template${hasTools ? '; tools: tool calls, only with --policy chat:' : ''} (default: the configuration’s, else by the model)`,
+          hasTools ? PROMPT_FORMS : TAG_FORMS,
         ),
       ),
   );
@@ -135,5 +138,8 @@ export const withPolicyOptions = (command: Command): Command =>
         'a setting of the rollout, such as rollout.informationCut=query; repeatable',
         collect,
       ),
-    `a trained language model: ${TRAINED_MODELS.names().join(', ')} (default with --data); an initial model of the small world: ${modelNames().join(', ')} (default without: ${DEFAULT_MODEL}); or a folder in Hugging Face format`,
+    {
+      modelHelp: `a trained language model: ${TRAINED_MODELS.names().join(', ')} (default with --data); an initial model of the small world: ${modelNames().join(', ')} (default without --data: ${DEFAULT_MODEL}); or a folder in Hugging Face format`,
+      hasTools: true,
+    },
   );
