@@ -118,7 +118,7 @@ program
 
 program
   .command('sampled-searches')
-  .description('count what the rollouts of trainings searched for, for the page of conditions')
+  .description('count what the rollouts of training runs searched for, for the page of conditions')
   .argument('<runs...>', 'folders of the runs from hasty models, with trajectories.jsonl')
   .action(async (runs: string[]) => {
     await writeSampledSearches(runs);
@@ -179,7 +179,7 @@ program
 
 program
   .command('advantage-variants')
-  .description('compare variants of GRPO on the rollouts of a training, for the page of GRPO')
+  .description('compare variants of GRPO on the rollouts of a training run, for the page of GRPO')
   .argument('<file>', 'trajectories.jsonl of a run')
   .option('--group-size <n>', 'rollouts per question', parseCount, 8)
   .action(async (file: string, { groupSize }: { groupSize: number }) => {
@@ -188,7 +188,7 @@ program
 
 program
   .command('export-cases')
-  .description('draw the cases that test the rewards and rollouts of exported trainings')
+  .description('draw the cases that test the rewards and rollouts of exported training setups')
   .argument('[folder]', 'where to', packagePath('data', 'templates', 'python', 'cases'))
   .action(async (folder: string) => {
     for (const [name, lines] of Object.entries(await drawCases())) {

@@ -31,7 +31,7 @@ const write = (text: string, style?: Style): void => {
   process.stdout.write(isColoured ? styleText(style, text) : text);
 };
 
-/** Says which searches failed or found nothing alike. */
+/** Warns of searches that failed or found only unrelated passages. */
 function warnOfSearches({ queries, results }: SearchTurn): void {
   for (const [i, result] of results.entries()) {
     const fault = result.status === 'ok' ? result.isUnlike && UNRELATED_PASSAGES : result.detail;

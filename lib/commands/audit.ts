@@ -195,7 +195,7 @@ export function auditCommand(): Command {
     )
     .argument(
       '<files...>',
-      'JSONL or Parquet files with token ids, of this project, verl, TRL or verifiers (see docs/verl.md), or folders of them',
+      'JSONL or Parquet files with token ids from this project, verl, TRL or verifiers (see docs/verl.md), or folders of such files',
     )
     .option('--model <name>', 'model whose tokenizer and chat template check ids and separators')
     .option('--adapter <folder>', 'adapter in PEFT format, for --score')

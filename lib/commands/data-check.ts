@@ -379,7 +379,7 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
 export function checkCommand(): Command {
   const check = new Command('check')
     .description(
-      'print what a folder in the FlashRAG layout contains, what it can be used for, how many answers the passages state and retrieval finds, and problems',
+      'print what a folder in the FlashRAG layout contains, what it can be used for, how many answers the passages state and retrieval finds, and any problems',
     )
     .argument('<folder>', 'passages and questions')
     .addOption(limitOption())

@@ -30,8 +30,8 @@ interface MakeSettings extends Columns {
 const isIgnored = (file: string): boolean => /^(\..*|node_modules)$/.test(file);
 
 /**
- * Documents in files and folders, each once; the names of other files there; folders that
- * are linked there, which may be large or lead back, so they are not entered.
+ * Finds the documents in files and folders, each once. Also returns the files of other
+ * kinds, and linked folders, which are not entered: they may be large or form a cycle.
  */
 function findDocuments(sources: readonly string[]): {
   files: string[];

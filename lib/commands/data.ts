@@ -1,3 +1,4 @@
+/** `parallelsearch data`: the group of `data make`, `data check` and `data convert`. */
 import { Command } from 'commander';
 import { checkCommand } from './data-check.js';
 import { convertCommand } from './data-convert.js';
@@ -6,7 +7,7 @@ import { makeCommand } from './data-make.js';
 export const dataCommand = (): Command =>
   new Command('data')
     .description(
-      'your own data: passages from documents (data make), check (data check), convert (data convert)',
+      'make passages from documents (data make), check your data (data check), convert benchmarks (data convert)',
     )
     .addCommand(makeCommand())
     .addCommand(checkCommand())

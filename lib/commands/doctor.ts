@@ -84,7 +84,7 @@ function formatDiagnosis(checks: readonly Check[]): string {
   return `${lines.join('\n')}\n\n${verdict}\n`;
 }
 
-/** Memory of a small-world training with its second process. */
+/** Memory that small-world training takes with two processes. */
 const GOOD_BYTES = 4 * 2 ** 30;
 const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 

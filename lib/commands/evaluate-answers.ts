@@ -129,9 +129,9 @@ export const defaultBatchSize = async (setup: Setup): Promise<number> =>
   setup.backend && isCpuBackend(setup.backend) && (await readIsLarge(setup)) ? 32 : 128;
 
 /**
- * The number of processes to answer besides this one. Default: one for a small model on
- * the CPU, of which it uses one core only, and more than two batches, because it must
- * load the model and index a small corpus again.
+ * The number of processes that answer besides this one. Default: one if a small model
+ * runs on the CPU, where it uses only one core, and there are more than two batches:
+ * fewer are not worth loading the model and indexing a small corpus again.
  * @throws RangeError if several are requested for a policy on a GPU or a server
  */
 async function countHelpers(

@@ -1,3 +1,4 @@
+/** `parallelsearch evaluate`: answers questions and measures the answers. */
 import { basename, dirname, extname, join, parse, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { sum } from 'd3-array';

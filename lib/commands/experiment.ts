@@ -102,9 +102,7 @@ export function experimentCommand(): Command {
   const list = COMPUTED.map(({ name, title }) => `  ${name.padEnd(22)} ${title}`);
   const names = [...COMPUTED.map(({ name }) => name), 'all'];
   return new Command('experiment')
-    .description(
-      'compute the results that notebooks read; keeps what is done and resumes if interrupted',
-    )
+    .description('compute the results that notebooks read; resumes if interrupted')
     .addArgument(new Argument('<name>', 'an experiment, or all').choices(names))
     .option('--force', 'recompute existing results')
     .option('--no-train', 'use only runs that are already trained')

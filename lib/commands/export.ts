@@ -98,7 +98,7 @@ export function exportCommand(): Command {
     });
   const command = new Command('export')
     .description(
-      'export reports for a paper, training metrics for TensorBoard or trackio (export tensorboard, export trackio), a policy for other engines (export hf), a training for verl, TRL or plain PyTorch (export verl, export trl, export torch), or rollouts for verifiers (export verifiers)',
+      'export reports for a paper, training metrics for TensorBoard or trackio (export tensorboard, export trackio), a policy for other engines (export hf), a training setup for verl, TRL or plain PyTorch (export verl, export trl, export torch), or rollouts for verifiers (export verifiers)',
     )
     .usage(
       '<reports...> --out <folder> | tensorboard <runs...> | trackio <runs...> | hf <folder> | verl <folder> | trl <folder> | torch <folder> | verifiers <files...>',

@@ -23,6 +23,7 @@ import { choice, log } from './common/cli-utils.js';
 
 interface Trainer {
   name: string;
+  title: string;
   /** Subfolders of an exported folder that may contain rollouts. */
   rollouts: string[];
   files: (folder: string) => string[];
@@ -30,14 +31,27 @@ interface Trainer {
 }
 
 const TRAINERS: readonly Trainer[] = [
-  { name: 'verl', rollouts: ['rollouts'], files: verlRolloutFiles, read: readVerlRollouts },
+  {
+    name: 'verl',
+    title: 'verl',
+    rollouts: ['rollouts'],
+    files: verlRolloutFiles,
+    read: readVerlRollouts,
+  },
   {
     name: 'trl',
+    title: 'TRL',
     files: trlRolloutFiles,
     read: readTrlRollouts,
     rollouts: ['checkpoints/completions', 'completions'],
   },
-  { name: 'verifiers', files: verifiersRolloutFiles, read: readVerifiersRollouts, rollouts: [] },
+  {
+    name: 'verifiers',
+    title: 'verifiers',
+    files: verifiersRolloutFiles,
+    read: readVerifiersRollouts,
+    rollouts: [],
+  },
 ];
 
 interface ImportSettings {
@@ -56,7 +70,7 @@ async function runImport(
     throw new Error(`Expected the folder ${folder}, but there is none. Check the path.`);
   if ([RUN_FILE, 'adapter'].some((part) => existsSync(path.join(out, part))))
     throw new Error(
-      `Expected --out to be a new folder or an earlier import, but ${out} is a training’s. Choose another.`,
+      `Expected --out to be a new folder or an earlier import, but ${out} has a training run. Choose another.`,
     );
   const { name, rollouts, files, read } = trainer;
   const checkpoint = findCheckpoint(path.join(folder, 'checkpoints')) ?? findCheckpoint(folder);
@@ -105,7 +119,7 @@ export function importCommand(): Command {
   for (const trainer of TRAINERS)
     command.addCommand(
       new Command(trainer.name)
-        .description(`import weights and rollouts that ${trainer.name} has written`)
+        .description(`import weights and rollouts written by ${trainer.title}`)
         .argument(
           '<folder>',
           `folder of \`export ${trainer.name}\`, or one with a checkpoint or rollouts`,

@@ -93,7 +93,7 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
   const same = configs.findIndex((config, i) => configs.indexOf(config) < i);
   if (same >= 0)
     throw new Error(
-      `Expected a training per combination, but ${names[configs.indexOf(configs[same])]} and ${names[same]} are the same. A setting may be named only once under "sweep".`,
+      `Expected a different run for each combination, but ${names[configs.indexOf(configs[same])]} and ${names[same]} are the same. A setting may be named only once under "sweep".`,
     );
   return points;
 }

@@ -1,3 +1,4 @@
+/** `parallelsearch train`: trains an adapter with a method's preset. */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
@@ -158,10 +159,10 @@ function announceMemory(model: ModelConfig, config: TrainConfig, processes: numb
   const figure = `${needed.toFixed(1)} GB of memory`;
   if (needed > free)
     throw new Error(
-      `Expected ${figure} for this training, but ${free.toFixed(1)} GB are free. ` +
+      `Expected ${figure} for this training run, but ${free.toFixed(1)} GB are free. ` +
         `${processes > 1 ? 'Use --processes 1, or lower' : 'Lower'} grpo.questionsPerStep, grpo.maxTokensPerPass, rollout.maxSearchTurns or rollout.maxInformationTokens.`,
     );
-  log(`It takes up to ${figure}; ${free.toFixed(1)} GB are free.`);
+  log(`Training takes up to ${figure}; ${free.toFixed(1)} GB are free.`);
 }
 
 /**
@@ -246,7 +247,9 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   );
   const differences = configDifferences(config, preset);
   log(
-    differences.length === 0 ? 'Settings: as the preset.' : 'Settings that differ from the preset:',
+    differences.length === 0
+      ? 'Settings: those of the preset.'
+      : 'Settings that differ from the preset:',
   );
   for (const { name, value, preset: usual } of differences)
     log(`  ${name}: ${value} (preset: ${usual})`);

@@ -1,3 +1,4 @@
+/** `parallelsearch warm-up`: supervised training of a language model before RL. */
 import { Command } from 'commander';
 import { parseCount } from './common/cli-utils.js';
 import { withModelOptions, type ModelSettings } from './common/options.js';

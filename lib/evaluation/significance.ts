@@ -1,4 +1,4 @@
-/** Two-sided p of intervals, and their correction for many comparisons. */
+/** Two-sided p values of intervals, corrected for multiple comparisons. */
 import { sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import type { Interval } from './bootstrap.js';
@@ -7,7 +7,7 @@ export const LEVEL = 0.05;
 /** Width of a 95 % interval in standard errors. */
 const INTERVAL_WIDTH = 2 * quantileNormal(1 - LEVEL / 2);
 
-/** Two-sided p of a figure against its threshold, from the width of its interval. */
+/** The two-sided p value of a figure against its threshold, from its interval's width. */
 export function pValue({
   estimate: { value, low, high },
   threshold = 0,

@@ -1,4 +1,4 @@
-/** TRL's GRPOTrainer: a training exported as one folder, and the completions it logs. */
+/** TRL: exports a training setup as one folder, and reads the completions TRL logs. */
 import { readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';

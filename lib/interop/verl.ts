@@ -1,4 +1,4 @@
-/** verl: exports a training as one folder, and reads the rollouts that verl records. */
+/** verl: exports a training setup as one folder, and reads the rollouts verl records. */
 import { readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
@@ -63,7 +63,7 @@ data:
 ${formatYaml(settings)}`;
 }
 
-/** Writes the folder of a training for verl. Returns the numbers of questions. */
+/** Writes the folder of a training setup for verl. Returns the numbers of questions. */
 export async function writeVerl(
   folder: string,
   training: TrainingExport,

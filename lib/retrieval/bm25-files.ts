@@ -84,7 +84,7 @@ const UNPACKED = 'passages.jsonl';
 const SHARD_SIZE = 1 << 24;
 /** Characters of text counted at a time. */
 const BATCH_CHARACTERS = 1e6;
-/** In bytes. Below, starting processes takes longer than what they save. */
+/** In bytes. For less, starting processes takes longer than they save. */
 const SMALL_CORPUS = 20e6;
 /** More counters would wait for the process that reads and writes. */
 const MAX_COUNTERS = 3;

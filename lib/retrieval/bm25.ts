@@ -55,7 +55,7 @@ export function createBm25Retriever(
   return { ...retrieverFrom(bm25, (i) => passages[i]), passages };
 }
 
-/** Makes a retriever of a search that returns positions of passages. */
+/** Makes a retriever from a search that returns positions of passages. */
 export const retrieverFrom = (
   bm25: Bm25Search,
   readPassage: (index: number) => Passage,

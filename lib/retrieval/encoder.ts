@@ -45,7 +45,7 @@ export interface HashedEncoder extends Encoder {
   readonly weights: HashedWeights;
 }
 
-/** Makes an encoder of weights. A text without features gets the zero vector. */
+/** Makes an encoder from weights. A text without features gets the zero vector. */
 export function createHashedEncoder(weights: HashedWeights): HashedEncoder {
   const { dimensions, features, projection, queryGain, passageGain } = weights;
   const numBuckets = features.wordBuckets + features.gramBuckets;

@@ -10,7 +10,7 @@ interface Settings {
   analyzer: string;
 }
 type Task = Settings & { contents: readonly string[] };
-/** Counts by a process that numbers words its own way. */
+/** Counts from a process with its own word numbers. */
 interface Reply extends WordCounts {
   process: number;
   /** The words that it had not counted before, in the order of their numbers. */
@@ -40,7 +40,7 @@ export async function countBatches(
     for await (const contents of batches) await add(counter.count(contents));
     return;
   }
-  /** By process, the numbers here of its words. */
+  /** For each process, this process's numbers of its words. */
   const numbers = new Map<number, number[]>();
   const renumber = ({ process, newWords, words, ...counts }: Reply): WordCounts => {
     const own = numbers.get(process) ?? [];

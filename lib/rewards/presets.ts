@@ -24,7 +24,7 @@ const PAPER: RewardConstants = {
 
 const OUTCOME_ONLY: RewardConstants = { ...PAPER, lambdaD: 0, lambdaS: 0, lambdaF: 0 };
 
-/** ZeroSearch (arXiv 2505.04588): F1 alone, as exact match leads to longer answers. */
+/** ZeroSearch (arXiv 2505.04588): F1 alone; exact match led to longer answers. */
 const f1 = (): Reward[] => [
   { ...outcome(), weight: 0 },
   { name: 'answer_f1', score: ({ answer, goldenAnswers }) => tokenF1(answer, goldenAnswers) },

@@ -172,7 +172,7 @@ export async function resumeCheckpoint(
       throw new Error(
         `Expected ${shortPath(folder)} to hold a run of configuration ${hash}, but it holds one of ${state.hash}${differences ? `: ${await differences()}` : ''}. Choose another folder, or remove that one.`,
       );
-    // What a kill left of an older one.
+    // Left over by a kill.
     await removeOlder(folder, step);
     return { trainable: fromNamedArrays(trained), optimizer, state };
   }

@@ -49,7 +49,7 @@ function statedFact(
 }
 
 /**
- * Compares two facts of the same kind, in words the answer is copied from: `1942 (Red
+ * Compares two facts of the same kind in words that contain the answer: `1942 (Red
  * River) is before 2011 (Blue Sky).` or `Both are the same.`; else ''.
  */
 function compareFacts({ metadata: { graph = [] }, goldenAnswers }: Question): string {
@@ -90,7 +90,7 @@ export interface ExpertOptions {
   parallelShare: number;
   /** Answers without search: recalls the facts, then answers. */
   isClosedBook?: boolean;
-  /** Leaves out how the facts compare, before the answer. */
+  /** Whether to answer without first stating how the facts compare. */
   isFactual?: boolean;
   /** Separates sub-queries. Default: `##`. */
   querySeparator?: string;

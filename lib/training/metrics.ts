@@ -29,7 +29,7 @@ export const isTruncated = ({ finish, segments }: Trajectory, maxNewTokens: numb
       kind === 'policy' && tokenIds.length >= maxNewTokens && nextAction(text).kind === 'invalid',
   );
 
-/** A metric with the mean of the values, or nothing without values. */
+/** The mean of the values as a metric; no metric if there are none. */
 const meanMetric = (name: string, values: readonly number[]): Metrics =>
   values.length > 0 ? { [name]: strictMean(values) } : {};
 

@@ -119,7 +119,7 @@ export async function isSmallWorldModel(folder: string): Promise<boolean> {
   return ours !== null && theirs !== null && ours.equals(theirs);
 }
 
-/** Tells the same from a policy's tokenizer, for example of a policy on a server. */
+/** The same check by a policy's tokenizer, since its model may be on a server. */
 export async function isSmallWorldPolicy(policy: Pick<Policy, 'tokenizer'>): Promise<boolean> {
   const ours = await readTokenizer(packagePath('data', 'checkpoints', DEFAULT_MODEL));
   // Other vocabularies split these words of the small world differently.
@@ -135,7 +135,8 @@ export async function readTrainConfig(adapter?: string): Promise<TrainConfig | n
 }
 
 /**
- * The base model's folder of an adapter: the one it names, else its configuration's.
+ * The folder of an adapter's base model: the one that the adapter names, else its
+ * configuration's.
  * @throws Error if the adapter or the model is missing
  */
 export async function adapterBase(adapter: string, root = CHECKPOINTS): Promise<string> {

@@ -29,14 +29,14 @@ function balance(costs: readonly number[], size: number): number[] {
   const loads = new Array<number>(size).fill(0);
   const ranks = new Array<number>(costs.length);
   for (const i of costs.map((_, i) => i).sort((a, b) => costs[b] - costs[a] || a - b)) {
-    // Among equals the last: rank 0 has other work, too.
+    // Ties go to the last rank: rank 0 has other work, too.
     ranks[i] = loads.lastIndexOf(Math.min(...loads));
     loads[ranks[i]] += costs[i];
   }
   return ranks;
 }
 
-/** The ranks of a training, seen from one of them. */
+/** The ranks of a training run, seen from one of them. */
 export class Ranks {
   /**
    * @param rank from 0
@@ -88,7 +88,7 @@ export class Ranks {
   }
 }
 
-/** The single rank of a training in one process. */
+/** The only rank when one process trains alone. */
 export const ALONE = new Ranks();
 
 /** For results that can be sent unchanged. */

@@ -249,7 +249,7 @@ function save(
   return saveCheckpoint(checkpointFolder(run), weights, optimizer, state, recordFiles(run.folder));
 }
 
-/** In what a run differs from the one in its folder. */
+/** Describes how a run differs from the one in its folder. */
 async function describeDifferences({ config, folder }: TrainingRun): Promise<string> {
   const there = (await readJsonIfExists(join(folder, RUN_FILE))) as { config?: TrainConfig };
   const differences = configDifferences(config, there.config ?? config).filter(
@@ -259,7 +259,7 @@ async function describeDifferences({ config, folder }: TrainingRun): Promise<str
     ? differences
         .map(({ name, value, preset }) => `${name} is ${preset} there, ${value} here`)
         .join('; ')
-    : 'model, data or rewards are others';
+    : 'the model, data or rewards differ';
 }
 
 /** Restores the newest checkpoint, or the newest before a step; null if there is none. */

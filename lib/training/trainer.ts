@@ -106,7 +106,7 @@ export interface PolicyRow extends Sequence {
   referenceLogProbs: number[];
 }
 
-/** The adapter, random numbers, questions and rewards of a training. */
+/** The adapter, random numbers, questions and rewards of a training run. */
 export class TrainingSession {
   /** The index of the next step; set when a run resumes. */
   step = 0;

@@ -40,7 +40,7 @@ export const variantSettings = {
    * has 0.2. Needs several mini-batches.
    */
   llds: z.number().min(0).optional(),
-  /** LLDS: what must have fallen as a whole, the turn (default) or the rollout. */
+  /** LLDS: where the log-prob must have fallen in total: turn (default) or rollout. */
   lldsGate: z.enum(['action', 'response']).optional(),
 };
 

@@ -6,8 +6,8 @@
  *
  * 1. As many documents per query as our retrievers return, where the paper has five.
  * 2. The simulator is an adapter on the policy's own initial model, where the paper uses
- *    a larger model; its prompt contains what the larger model would know, as far as the
- *    graph has it.
+ *    a larger model; its prompt contains the part of the larger model's knowledge that
+ *    the graph has.
  * 3. The adapter is trained step by step on rollouts of the initial model with real
  *    search; the paper samples all of them first. Only the order differs.
  * 4. Documents count as useful if they state what the query asks for, where the paper

@@ -18,7 +18,7 @@ export interface Stages {
 
 /** How often a terminal shows the state of running stages. */
 const TERMINAL_INTERVAL_MS = 1000;
-/** How often it is printed otherwise, since a training takes hours. */
+/** How often it is printed otherwise, since training takes hours. */
 const PLAIN_INTERVAL_MS = 600_000;
 const NAME_WIDTH = 32;
 

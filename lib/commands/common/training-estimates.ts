@@ -35,7 +35,7 @@ async function secondsPerRollout({ config, folder }: Training): Promise<number |
   return seconds && seconds / rolloutsPerStep(config);
 }
 
-/** The committed run of a training's model and method, if any. */
+/** The committed run with the same model and method, if any. */
 async function committedRun({ config: { model, method } }: Training): Promise<Training[]> {
   const folder = join(CHECKPOINTS, `${model}-${method}-seed1`);
   const config = await readTrainConfig(folder);

@@ -92,7 +92,7 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
     );
   if (run.steps.length > 0 && steps.length > 0)
     throw new Error(
-      `Expected one training under the name ${run.name}, but ${folder} is another. Name them, as in a=FOLDER b=OTHER.`,
+      `Expected one training run under the name ${run.name}, but ${folder} is another. Name them, as in a=FOLDER b=OTHER.`,
     );
   run.steps = run.steps.concat(steps);
   const lines = await readLog(join(folder, TRAJECTORIES_FILE), TAIL_BYTES);

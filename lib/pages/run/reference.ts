@@ -1,5 +1,5 @@
 /**
- * What a training in the small world usually looks like: bands over the recorded runs of
+ * What training in the small world usually looks like: bands over the recorded runs of
  * a method, drawn behind the curves of comparable runs.
  */
 import { least, mean } from 'd3-array';

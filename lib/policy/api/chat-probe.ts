@@ -1,4 +1,4 @@
-/** Requests that find out what a server with OpenAI's chat completions API supports. */
+/** Probes what a server with OpenAI's chat completions API supports. */
 import type { Message } from '../../text/messages.js';
 import { refusal, type RawReply } from './chat-reply.js';
 
@@ -22,7 +22,7 @@ const OPTIONAL_PARAMS = [
 const SEARCH_CHOICE = { type: 'function', function: { name: 'search' } } as const;
 export const PROBE: Message[] = [{ role: 'user', content: 'Search for the capital of France.' }];
 
-/** What a server supports, found out by requests at startup. */
+/** What a server supports, probed at startup. */
 export interface Capabilities {
   hasTools: boolean;
   /** How the first of these requests demands a call. */

@@ -1,6 +1,6 @@
 /**
- * The files in a model's or adapter's folder other than weights. Imports no
- * TensorFlow.js, so that a policy on a server does not load it.
+ * The files in a model's or adapter's folder other than weights. Does not import
+ * TensorFlow.js, which policies on a server do not need.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

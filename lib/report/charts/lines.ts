@@ -99,7 +99,7 @@ export function smoothLines<T extends DrawnSpec>(chart: T, weight: number): T {
   return { ...chart, data: { ...chart.data, values } };
 }
 
-/** Draws lines over the minutes of the training instead of its steps. */
+/** Draws lines over the minutes of training instead of its steps. */
 export const linesOverTime = <T extends DrawnSpec>(chart: T): T =>
   withEncoding(chart, ({ x, ...encoding }) => ({
     ...encoding,
