@@ -72,6 +72,7 @@ const finishReason = z.string().nullish();
 /** OpenRouter's, for a provider that fails while it writes. */
 const choiceError = z.object({ message: z.string() }).nullish();
 export const completionSchema = z.object({
+  model: text.catch(undefined),
   choices: z
     .array(z.object({ message: messageSchema, finish_reason: finishReason, error: choiceError }))
     .length(1),

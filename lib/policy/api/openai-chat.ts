@@ -100,10 +100,15 @@ export async function openChatPolicy(
     maxResponseBytes?: number;
   }
 
+  // llama.cpp and LM Studio answer with the model that is loaded, whatever is asked for.
+  let answering: string | undefined;
   const post = async (sent: Sent): Promise<RawReply> => {
     const answer = await requestJson(`${base}/chat/completions`, { ...limits, ...sent });
     const { data, error } = completionSchema.safeParse(answer);
-    if (data) return { ...data.choices[0], usage: data.usage ?? undefined };
+    if (data) {
+      answering = data.model;
+      return { ...data.choices[0], usage: data.usage ?? undefined };
+    }
     throw new AnswerError(
       `Expected a chat completion from ${safeUrl}, but ${describeAnswer(answer, error)}`,
     );
@@ -184,13 +189,14 @@ export async function openChatPolicy(
     });
 
   const { hasTools, dropped } = capabilities;
+  const other = answering && answering !== model ? ` (its answers name ${answering})` : '';
   const form = hasTools ? 'with tool calls' : 'with tags in messages';
   const refused = [...dropped].filter((name) => name !== 'tool_choice');
   const ignored = refused.length > 0 ? `; ${refused.join(', ')} not supported` : '';
   return {
     name: model,
     promptForm: hasTools ? 'tools' : 'chat',
-    note: `policy: ${model} at ${safeUrl}, ${form}${ignored}`,
+    note: `policy: ${model}${other} at ${safeUrl}, ${form}${ignored}`,
     isConcurrent: true,
     reply,
   };

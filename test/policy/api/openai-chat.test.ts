@@ -254,6 +254,15 @@ describe('openChatPolicy', () => {
     );
   });
 
+  it.each([
+    ['llama-3', 'policy: gpt-9 (its answers name llama-3) at '],
+    ['gpt-9', 'policy: gpt-9 at '],
+    [undefined, 'policy: gpt-9 at '],
+  ])('names the model that answers if it is another: %s', async (name, note) => {
+    await startUnknown(() => Response.json({ model: name, choices: [{ message: say('Rome') }] }));
+    expect((await open({ model: 'gpt-9' })).note).toContain(note);
+  });
+
   it('reads thoughts from the field that has them', async () => {
     const message = { ...say('Rome'), reasoning_content: '', reasoning: 'Italy' };
     await start(() => Response.json({ choices: [{ message }] }));
