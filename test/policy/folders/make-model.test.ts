@@ -3,11 +3,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readJson } from '../../lib/io/files.js';
-import { packagePath } from '../../lib/io/paths.js';
-import { readSafetensors } from '../../lib/tensor/weight-files.js';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
-import { temporaryFolder } from '../folder.js';
+import { readJson } from '../../../lib/io/files.js';
+import { packagePath } from '../../../lib/io/paths.js';
+import { readSafetensors } from '../../../lib/tensor/weight-files.js';
+import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { temporaryFolder } from '../../folder.js';
 
 const python = process.env.PARALLELSEARCH_GGUF_PYTHON ?? 'python3';
 const hasGguf = spawnSync(python, ['-c', 'import gguf']).status === 0;
