@@ -322,10 +322,10 @@ const packages = Object.entries(versions).map(([name, version]) => `${name} ${ve
 const page = `# Performance
 
 Written by \`npm run bench -- all PYTHON${isQuick ? ' --quick' : ''}\`: speed compared with other implementations, on the same weights,
-inputs and cores, in turns. A ratio is our seconds over theirs, so below 1 this project is faster. Brackets: minimum and maximum of
-the repeats; figures without them were measured once. TRL does not search: its completions are as long as what the policy writes here,
-its prompts as long as what it reads. BM25 and HNSW are measured in processor seconds of one process; a query returns ten passages, and its
-speed is the median of 500 after a warm-up.
+inputs and cores, alternating between the two. A ratio is our seconds over theirs: below 1, this project is faster. Brackets hold the minimum
+and maximum of the repeats; figures without them were measured once. TRL does not search, so its completions are as long as the text that the
+policy writes here, and its prompts as long as the text that it reads. BM25 and HNSW are measured in CPU seconds of one process; a query returns
+ten passages, and its speed is the median of 500 after a warm-up.
 
 ${machine}; ${packages.join(', ')}; commit ${about.commit}.
 

@@ -61,7 +61,7 @@ export interface RetrieverKind {
 /** In bytes. */
 const LARGE = 100e6;
 
-/** Whether a passage file (packed: a third of the text) is too large to index anew. */
+/** Whether a passage file (packed: a third of the text) needs an index on disk. */
 export const isLargeFile = (file: string): boolean =>
   (statSync(file, { throwIfNoEntry: false })?.size ?? 0) * (file.endsWith('.gz') ? 3 : 1) >= LARGE;
 

@@ -60,7 +60,7 @@ const groupRelativeSettings = {
 const sections = {
   grpo: z.strictObject({
     ...groupRelativeSettings,
-    /** Passages per query, drawn anew for each step. Default: the rollout's topK. */
+    /** Passages per query, one of these per step. Default: the rollout's topK. */
     topKs: z.array(count).min(1).optional(),
   }),
   ppo: z.strictObject({
