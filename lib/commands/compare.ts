@@ -49,10 +49,12 @@ const CHIEF_METRICS = {
   training: ['rewards/outcome', 'reward', 'turns', 'decomposition_ratio'],
 } as const;
 
-/** One row per run: the chief metrics, and the difference in the first of them. */
-function runsTable(figures: readonly FinalFigure[]): string {
-  const { source } = figures[0];
-  const part = figures.filter((figure) => figure.source === source);
+/**
+ * One row per run: the chief metrics, and the difference in the first of them.
+ * @param part the figures of one source
+ */
+function runsTable(part: readonly FinalFigure[]): string {
+  const { source } = part[0];
   const metrics = CHIEF_METRICS[source].filter((name) =>
     part.some(({ metric }) => metric === name),
   );
@@ -89,21 +91,28 @@ export async function runCompare(
   await writeFileSafely(out, await compareHtml(runs, asked));
   const figures = finalFigures(runs);
   const names = [...new Set(figures.map(({ run }) => run))];
+  const tables = (): string[] =>
+    names.length === 2
+      ? [pairTable(figures, names)]
+      : [...group(figures, ({ source }) => source).values()].map(runsTable);
   const text = json
     ? figures.map((figure) => `${JSON.stringify(figure)}\n`).join('')
-    : figures.length === 0
-      ? ''
-      : `${names.length === 2 ? pairTable(figures, names) : runsTable(figures)}\n`;
+    : tables()
+        .map((table) => `${table}\n`)
+        .join('\n');
   process.stdout.write(text);
   if (haveOtherRewards(runs.map(({ settings }) => settings)))
     log('Reward settings differ: compare the outcome reward, not the reward.');
+  const bare = runs.filter(({ name }) => !names.includes(name));
   const answered = runs.filter(({ answers }) => answers.length > 0);
   if (answered.length > 0 && !figures.some(({ source }) => source === 'answers'))
     log(
       `No figures of answers: ${formatList(answered.map(({ name }) => name))} share no question.`,
     );
-  else if (figures.length === 0)
-    log('No figures: transcripts have none. Score them with `score`, or compare answers or runs.');
+  else if (bare.length > 0)
+    log(
+      `No figures of ${formatList(bare.map(({ name }) => name))}: transcripts have none. Score them with \`score\`, or compare answers or runs.`,
+    );
   log(`${plural(runs.length, 'run')} compared: ${out}`);
 }
 

@@ -40,7 +40,18 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     const line = { id: 'q', golden_answers: ['x'], response: '<answer>x</answer>' };
     writeFileSync(join(root, 't.jsonl'), JSON.stringify(line));
     const { code, stderr } = await runCommand(['compare', 't.jsonl', '-o', 't.html'], root);
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/^No figures: .*`score`/)]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^No figures of t: .*`score`/)]);
+  });
+
+  it('shows runs of both sources, and names those without figures', async () => {
+    writeFileSync(join(root, 'z.jsonl'), JSON.stringify(result({ questionId: 'q1' })));
+    const { stdout, stderr } = await runCommand(
+      ['compare', 'a', 'longer=b', 'z.jsonl', 't.jsonl', '-o', 'four.html'],
+      root,
+    );
+    expect(stdout.match(/^(a|longer|z) +(last 2 steps|1 questions?) /gm)).toHaveLength(3);
+    expect(stderr).toContain('No figures of t: ');
+    expect(stderr).toContain('4 runs compared: four.html');
   });
 
   it('reports that answers share no question', async () => {
