@@ -14,6 +14,8 @@ import {
 
 /** Options that name an output. */
 const OUTPUTS = ['out', 'page', 'trajectories'];
+/** Endings of files that no command writes: their readers would fail. */
+const COMPRESSED = /\.(gz|zst|bz2|xz|zip)$/i;
 /** Placeholders of options that may name an input. */
 const INPUT = /<(file|folder|path|name)/;
 /** Commands that by default write to files they read. */
@@ -95,6 +97,10 @@ export function checkOutputs(command: Command): void {
     else if (typeof value === 'string' && isWritten(command, name)) {
       if (option.flags.includes('<file>') && statIfExists(value)?.isDirectory())
         throw new Error(`Expected a file to write to, but ${shortPath(value)} is a folder.`);
+      if (option.flags.includes('<file>') && COMPRESSED.test(value))
+        throw new Error(
+          `Expected a file to write to, but ${shortPath(value)} would be a compressed one. Leave out the ending and compress the file afterwards.`,
+        );
       outputs.push(value);
     }
   }

@@ -83,7 +83,8 @@ it.each([
   ['score t.jsonl hard.jsonl', 'hard.jsonl is the same as t.jsonl'],
   ['view a=t.jsonl b=link.jsonl', 'link.jsonl is the same as t.jsonl'],
   ['export verifiers t.jsonl t.jsonl -o new', 'Leave one out'],
-])('rejects - as output, and a file given twice: %s', async (args, reason) => {
+  ['view t.jsonl --out page.html.gz', 'Leave out the ending'],
+])('rejects - and archives as output, and a file given twice: %s', async (args, reason) => {
   expect(await refusal(args.split(' '), inFolder())).toContain(reason);
   expect(existsSync(inFolder('-'))).toBe(false);
 });
