@@ -101,7 +101,8 @@ export async function runCompare(
         .map((table) => `${table}\n`)
         .join('\n');
   process.stdout.write(text);
-  if (haveOtherRewards(runs.map(({ settings }) => settings)))
+  const trained = runs.filter(({ steps }) => steps.length > 0);
+  if (haveOtherRewards(trained.map(({ settings }) => settings)))
     log('Reward settings differ: compare the outcome reward, not the reward.');
   const bare = runs.filter(({ name }) => !names.includes(name));
   const answered = runs.filter(({ answers }) => answers.length > 0);

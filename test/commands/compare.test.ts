@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { result } from '../experiments/synthetic.js';
 import { temporaryFolder } from '../folder.js';
-import { writeStep } from '../pages/run/run.js';
+import { RUN, writeStep } from '../pages/run/run.js';
 import { isBuilt, refusal, runCommand } from './command-line.js';
 
 const root = temporaryFolder();
@@ -52,6 +52,10 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     expect(stdout.match(/^(a|longer|z) +(last 2 steps|1 questions?) /gm)).toHaveLength(3);
     expect(stderr).toContain('No figures of t: ');
     expect(stderr).toContain('4 runs compared: four.html');
+    // Answers have no rewards that could differ.
+    writeFileSync(join(root, 'a/run.json'), JSON.stringify(RUN));
+    const { stderr: told } = await runCommand(['compare', 'a', 'z.jsonl', '-o', 'two.html'], root);
+    expect(told).toBe('2 runs compared: two.html\n');
   });
 
   it('reports that answers share no question', async () => {
