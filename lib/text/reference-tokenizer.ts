@@ -2,6 +2,7 @@
 import * as huggingFace from '@huggingface/tokenizers';
 import { greatest } from 'd3-array';
 import { z } from 'zod';
+import { segmentText } from './segments.js';
 
 /** The part of the package used here; its own types do not resolve under NodeNext. */
 export interface PackageTokenizer {
@@ -383,7 +384,7 @@ function createCharsMap(base64: string): (text: string) => string {
   };
   const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   return (text) =>
-    Array.from(segmenter.segment(text), ({ segment }) => {
+    Array.from(segmentText(segmenter, text), (segment) => {
       const cached = cache.get(segment);
       if (cached !== undefined) return cached;
       const mapped = mapGrapheme(segment);

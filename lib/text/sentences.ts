@@ -1,12 +1,13 @@
 import { greatest } from 'd3-array';
 import { normalizeAnswer, normalizedWords } from './answer-match.js';
+import { segmentText } from './segments.js';
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 /** Picks the sentence with most of these names, then most words of the question. */
 export function sentenceAbout(text: string, names: readonly string[], question: string): string {
   const questionWords = new Set(normalizedWords(question));
-  const sentences = Array.from(segmenter.segment(text), ({ segment }) => segment.trim());
+  const sentences = Array.from(segmentText(segmenter, text), (segment) => segment.trim());
   const scored = sentences.map((sentence) => {
     const plain = normalizeAnswer(sentence);
     const numNames = names.filter((name) => plain.includes(normalizeAnswer(name))).length;
@@ -24,7 +25,7 @@ const ABBREVIATION =
 /** Splits a paragraph into sentences; abbreviations such as `Dr.` do not end one. */
 export function splitSentences(paragraph: string): string[] {
   const sentences: string[] = [];
-  for (const { segment } of segmenter.segment(paragraph)) {
+  for (const segment of segmentText(segmenter, paragraph)) {
     const sentence = segment.trim();
     const last = sentences.at(-1);
     if (last !== undefined && ABBREVIATION.test(last))

@@ -6,6 +6,12 @@ it('splits sentences, but not after initials and abbreviations', () => {
   expect(splitSentences(`${first}  He left.\nWhy? `)).toEqual([first, 'He left.', 'Why?']);
 });
 
+it('splits a megabyte within the time limit of a test, also where its windows meet', () => {
+  const ends = ['here.', 'etc. (12) and so on!', 'Mr. X’s 🇩🇪.', '“why?”'];
+  const sentences = Array.from({ length: 40_000 }, (_, i) => `Number ${i} is ${ends[i % 4]}`);
+  expect(splitSentences(sentences.join(' '))).toEqual(sentences);
+});
+
 const TEXT = 'Bo Reed is a singer. He was born in 1904 in Oslo. He made a film.';
 
 it('picks the sentence with the names, else the one with the most words of the question', () => {
