@@ -91,7 +91,7 @@ function toToolCall({ id = '', function: called }: z.infer<typeof callSchema>): 
 /** Formats texts as one information block: tags are escaped, line breaks are kept. */
 const inOneBlock = (texts: readonly string[]): string =>
   `<information>${texts
-    .flatMap((text) => text.split('\n').map(oneLine))
+    .flatMap((text) => (INFORMATION.exec(text)?.[1] ?? text).split('\n').map(oneLine))
     .filter(Boolean)
     .join('\n')}</information>`;
 
@@ -125,7 +125,10 @@ export function splitConversation(messages: readonly RecordedMessage[]): {
       const start = i;
       while (messages[i + 1]?.role === 'tool') i++;
       const texts = orderResults(messages.slice(start, i + 1), calls, start);
-      const isSearch = calls.some((call) => readToolCall(call) !== null);
+      // Agents that search in tags record results as a tool's, too.
+      const isSearch =
+        calls.some((call) => readToolCall(call) !== null) ||
+        (hasTags && nextAction(segments.at(-1)?.text ?? '').kind === 'search');
       segments.push(
         isSearch
           ? { kind: 'information', text: inOneBlock(texts) }

@@ -147,6 +147,22 @@ describe('a recorded conversation', () => {
     ]);
   });
 
+  it.each(['Doc 1(Title: T) t', '<information>Doc 1(Title: T) t</information>'])(
+    'may have a tool message after a search in tags: %s',
+    (content) => {
+      const run = read(
+        says('<think> a </think>\n<search> one </search>'),
+        { role: 'tool', content },
+        says('<think> b </think>\n<answer> x </answer>'),
+      );
+      expect(run).toMatchObject({ answer: 'x', searchTurns: [{ queries: ['one'] }] });
+      expect(run.segments[2]).toMatchObject({
+        kind: 'information',
+        text: '<information>Doc 1(Title: T) t</information>',
+      });
+    },
+  );
+
   it('may have tags in the content and the thought in reasoning_content', () => {
     const run = read({ ...says('<answer> x </answer>'), reasoning_content: 'I know.' });
     expect(run.answer).toBe('x');
