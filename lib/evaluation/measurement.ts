@@ -42,7 +42,7 @@ export interface Measurement {
   criticalPathRatio: number;
   /** Tokens that the policy wrote; NaN if a server did not count them. */
   responseTokens: number;
-  /** The sub-queries of each search turn. */
+  /** The sub-queries of each search turn that were run. */
   searches: string[][];
   /** Number of queries that timed out, if any. The policy was told that they failed. */
   timedOutQueries?: number;
@@ -70,6 +70,7 @@ export interface QuestionResult extends Measurement {
 export function measure(question: Question, trajectory: Trajectory): Measurement {
   const { graph = [], benchmark, type } = question.metadata;
   const { answer, formatOk, searchTurns, questionType } = scoringInput(trajectory, question);
+  const searches = trajectory.searchTurns.map(({ queries }) => [...queries]);
   const timedOutQueries = trajectory.searchTurns
     .flatMap(({ results }) => results)
     .filter(isTimedOutSearch).length;
@@ -92,11 +93,11 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     turns: searchTurns.length,
     modelCalls: trajectory.modelCalls,
     decomposed: isDecomposed(searchTurns),
-    coverage: ifGraph(subQuestionRecall(question, searchTurns)),
+    coverage: ifGraph(subQuestionRecall(question, searches)),
     evidenceSeen: ifGraph(evidenceRecall(graph, trajectory)),
     criticalPathRatio: ifGraph(trajectory.modelCalls / (graphDepth(graph) + 1)),
     responseTokens: uncounted ? NaN : written,
-    searches: searchTurns.map((queries) => [...queries]),
+    searches,
     ...(timedOutQueries > 0 && { timedOutQueries }),
     answer,
   };

@@ -1,6 +1,7 @@
 /** Data frames of danfo.js, for notebooks. */
 /** @ts-ignore Optional package: without it, a frame has the type `any`. */
 import type { DataFrame, Series } from 'danfojs-node';
+import { ascending, descending, sort } from 'd3-array';
 import { loadOptional } from '../io/optional.js';
 
 /** A row of a data frame, by column. */
@@ -18,9 +19,11 @@ export interface SeriesLike {
 }
 
 /**
- * A danfo.js data frame without three bugs of danfo 1.2: filters after `query` or
- * `sortValues` take the wrong rows, `loc` returns another class, and missing numbers
- * count as 0 in group statistics. An unknown column is an error that lists the columns.
+ * A danfo.js data frame without these bugs of danfo 1.2: filters after `query` or
+ * `sortValues` take the wrong rows, `loc` returns another class, missing numbers count as
+ * 0, missing values stay where they are when sorted (here: last), and groups whose keys
+ * are the same when joined by hyphens are one group (here: an error). An unknown column
+ * is an error that lists the columns.
  */
 export type Frame = {
   query(condition: Series | boolean[]): Frame;
@@ -37,6 +40,7 @@ function loadFrameClass(): FrameClass {
     Object.defineProperty(prototype, inspect, { value: formatRows });
   return class extends danfo.DataFrame {
     constructor(...[values, options]: ConstructorParameters<FrameClass>) {
+      requireFreeNames(options.columns);
       super(values, options);
       return new Proxy(this, { get: readProperty });
     }
@@ -47,7 +51,12 @@ function loadFrameClass(): FrameClass {
 
     override sortValues(by: string, options: { ascending?: boolean } = {}): Frame {
       requireColumns(this, [by]);
-      return renumbered(super.sortValues(by, options));
+      const place = this.columns.indexOf(by);
+      const compare = (options.ascending ?? true) ? ascending : descending;
+      return renumbered(
+        this,
+        sort(cells(this), (a, b) => compare(a[place]!, b[place]!)),
+      );
     }
 
     override loc(part: Parameters<DataFrame['loc']>[0]): Frame {
@@ -58,6 +67,7 @@ function loadFrameClass(): FrameClass {
     override groupby(columns: string[]): ReturnType<DataFrame['groupby']> {
       requireColumns(this, columns);
       const groups = super.groupby(columns);
+      requireDistinctKeys(toRows(this), columns, groups);
       skipMissing(groups as unknown as Groups);
       return groups;
     }
@@ -70,6 +80,31 @@ function requireColumns({ columns }: DataFrame, names: readonly (string | number
   if (unknown !== undefined)
     throw new RangeError(
       `Expected a column of the data frame (${columns.join(', ')}), but got ${unknown}.`,
+    );
+}
+
+/** Properties of a danfo frame that a column of that name would replace. */
+const TAKEN = ['columns', 'dtypes', 'index', 'shape', 'values'];
+
+/** @throws RangeError for a column whose name danfo.js needs itself */
+function requireFreeNames(columns: readonly string[]): void {
+  const taken = columns.find((name) => TAKEN.includes(name));
+  if (taken !== undefined)
+    throw new RangeError(
+      `Expected columns of a data frame to have names other than ${TAKEN.join(', ')}, but got ${taken}. Rename it.`,
+    );
+}
+
+/** @throws RangeError if danfo.js, which joins keys by hyphens, mixes up groups */
+function requireDistinctKeys(
+  rows: readonly Row[],
+  columns: readonly string[],
+  { colDict }: Pick<Groups, 'colDict'>,
+): void {
+  const keys = new Set(rows.map((row) => JSON.stringify(columns.map((name) => row[name]))));
+  if (keys.size !== Object.keys(colDict).length)
+    throw new RangeError(
+      `Expected values of ${columns.join(', ')} that differ when joined by hyphens, but ${keys.size} groups would become ${Object.keys(colDict).length}. Replace hyphens, or add a column with both values.`,
     );
 }
 
@@ -90,6 +125,8 @@ function formatRows(this: DataFrame | Series): string {
 
 /** Parts of danfo's group class that its types hide. */
 interface Groups {
+  /** The columns of each group, by its keys joined by hyphens. */
+  colDict: object;
   col(this: Groups, columns?: string[]): Groups;
   groupMathLog(this: Groups, values: readonly unknown[], statistic: string): unknown[];
   toDataFrame(this: Groups, columns: object): DataFrame;
@@ -117,14 +154,27 @@ let frameClass: FrameClass | undefined;
 const newFrame = (...args: ConstructorParameters<FrameClass>): Frame =>
   new (frameClass ??= loadFrameClass())(...args);
 
-/** The same rows and columns, with a new index from 0. */
-const renumbered = (frame: DataFrame): Frame =>
-  newFrame(frame.values, { columns: [...frame.columns], dtypes: [...frame.dtypes] });
+type Cells = Row[string][][];
+const cells = (frame: DataFrame): Cells => frame.values as Cells;
 
-/** Makes a data frame of records, null for missing. @throws Error without danfojs-node */
+/** Rows of the same columns, by default the frame's own, with a new index from 0. */
+const renumbered = (frame: DataFrame, rows = cells(frame)): Frame =>
+  newFrame(rows, { columns: [...frame.columns], dtypes: [...frame.dtypes] });
+
+/**
+ * Makes a data frame of records. A missing value is null, among numbers NaN: danfo.js
+ * compares and adds null as 0.
+ * @throws RangeError for a column called as a property of frames; Error without
+ * danfojs-node
+ */
 export function createFrame(records: readonly object[]): Frame {
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
-  const rows = records.map((record) => columns.map((column) => (record as Row)[column] ?? null));
+  const missing = columns.map((column) =>
+    records.some((record) => typeof (record as Row)[column] === 'number') ? NaN : null,
+  );
+  const rows = records.map((record) =>
+    columns.map((column, i) => (record as Row)[column] ?? missing[i]),
+  );
   return newFrame(rows, { columns });
 }
 

@@ -1,5 +1,6 @@
 import { sum } from 'd3-array';
 import { questionType, type Question, type QuestionType } from '../data/question.js';
+import { errorText } from '../io/system-errors.js';
 import type { RewardComponents, SearchTurn, Trajectory } from '../rollout/trajectory.js';
 import {
   executedSearches,
@@ -114,7 +115,7 @@ function callReward(
     return reward.score(rollout, group);
   } catch (cause) {
     throw new Error(
-      `The reward "${reward.name}" failed${nameQuestion(rollout.question)}: ${(cause as Error).message}`,
+      `The reward "${reward.name}" failed${nameQuestion(rollout.question)}: ${errorText(cause)}`,
       { cause },
     );
   }
@@ -156,13 +157,14 @@ function evaluateReward(
  * @returns `turns`: the weighted sum of turn-level values for each search turn; null if
  * no reward has any
  * @throws RangeError naming a reward with a value that is not finite, or with the wrong
- * number of turn values
+ * number of turn values; the errors of {@link checkRewards}
  */
 export function scoreRollout(
   rewards: readonly Reward[],
   rollout: ScoringInput,
   group: readonly ScoringInput[] = [rollout],
 ): { components: RewardComponents; turns: number[] | null } {
+  checkRewards(rewards);
   const scores = rewards.map((reward) => ({
     ...evaluateReward(reward, rollout, group),
     name: reward.name,

@@ -12,7 +12,7 @@ import {
   type ChatPolicy,
   type Reply,
 } from '../policy/chat-policy.js';
-import type { Policy } from '../policy/policy.js';
+import type { Generation, Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
 import {
   formatTagMessage,
@@ -28,6 +28,7 @@ import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
   escapeTags,
+  nextAction,
   STOP_STRINGS,
   wrapResults,
 } from '../text/tags.js';
@@ -107,6 +108,7 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
           onToken: onToken && (({ row, ...token }) => onToken({ row: ready[row].index, ...token })),
         },
       );
+      requireGenerations(generations, ready.length, policy);
       const segments = new Map(
         ready.map((row, i): [Row, Segment | Refused] => {
           const { tokenIds, text, logProbs, refusal } = generations[i];
@@ -139,6 +141,30 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
       return Math.min(maxInformationTokens, maxLength - 1 - tokenIds(trajectory).length - reserved);
     },
   };
+}
+
+/** @throws Error naming what a policy of the caller returned instead of generations */
+function requireGenerations(
+  generations: readonly Partial<Generation>[],
+  numRows: number,
+  { name, tokenizer }: Policy,
+): void {
+  const count = Array.isArray(generations) ? generations.length : JSON.stringify(generations);
+  if (count !== numRows)
+    throw new Error(`Expected ${numRows} generations from ${name}, but got ${count}.`);
+  for (const { tokenIds, text, refusal } of generations) {
+    if (refusal !== undefined) continue;
+    if (!Array.isArray(tokenIds) || typeof text !== 'string')
+      throw new Error(
+        `Expected generations such as { tokenIds: [5, 7], text, finish } from ${name}, but got tokenIds ${typeof tokenIds} and text ${typeof text}.`,
+      );
+    // The token that completes a stop string may hold more, which is not an action.
+    const rest = text.slice(nextAction(text).end);
+    if (rest.length > tokenizer.decode(tokenIds.slice(-1)).length)
+      throw new Error(
+        `Expected ${name} to stop after ${STOP_STRINGS.join(' or ')}, but it continued with ${JSON.stringify(rest.slice(0, 60))}. Pass options.stop to the model.`,
+      );
+  }
 }
 
 /** Typical of English text. */

@@ -63,6 +63,7 @@ function checkGroups(rewards: readonly unknown[], groupSize: number): void {
  * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script; zeros
  * if all rewards of a group are equal. `rewards` holds one group of `groupSize` after
  * another; null (NaN in TRL) leaves a rollout out, with advantage 0.
+ * @throws RangeError for a reward that is not finite, or incomplete groups
  */
 export function groupAdvantages(
   rewards: readonly (number | null)[],
@@ -70,6 +71,11 @@ export function groupAdvantages(
   options: Normalization = {},
 ): number[] {
   checkGroups(rewards, groupSize);
+  const wrong = rewards.findIndex((reward) => reward !== null && !Number.isFinite(reward));
+  if (wrong >= 0)
+    throw new RangeError(
+      `Expected finite rewards, or null to leave a rollout out, but got ${rewards[wrong]}.`,
+    );
   return normalised(splitIntoGroups(rewards, groupSize), options)
     .flat()
     .map((advantage) => advantage ?? 0);

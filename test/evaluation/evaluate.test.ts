@@ -4,6 +4,7 @@ import { measure } from '../../lib/evaluation/measurement.js';
 import type { Policy } from '../../lib/policy/policy.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
+import { executedSearches } from '../../lib/text/response.js';
 import { formatInformation } from '../../lib/text/tags.js';
 import { resolveRollout } from '../../lib/training/methods.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
@@ -24,11 +25,12 @@ function trajectoryOf(
     information,
     { kind: 'policy' as const, text, tokenIds: [1, 2, 3], logProbs: [0, 0, 0] },
   ]);
+  const searches = executedSearches(segments.slice(1));
   return {
     questionId: id,
     question,
     goldenAnswers,
-    searchTurns: [],
+    searchTurns: searches.map((queries) => ({ queries, results: [] })),
     answer: null,
     modelCalls: texts.length,
     finish: 'answer',
@@ -82,6 +84,15 @@ describe('measure', () => {
     ];
     const trajectory = { ...trajectoryOf(COMPARISON, answer('x')), searchTurns };
     expect(measure(COMPARISON, trajectory).evidenceSeen).toBeCloseTo(2 / 3);
+  });
+
+  it('counts the queries that were run, not those beyond maxSubQueries', () => {
+    const asked = trajectoryOf(COMPARISON, search('Ada Stone', 'Bo Reed', 'Cy Hill'), answer('x'));
+    const searchTurns = [{ queries: ['Ada Stone', 'Bo Reed'], results: [] }];
+    const { searches, coverage, decomposed } = measure(COMPARISON, { ...asked, searchTurns });
+    expect(searches).toEqual([['Ada Stone', 'Bo Reed']]);
+    expect(coverage).toBeCloseTo(2 / 3);
+    expect(decomposed).toBe(true);
   });
 
   it('records wording and yes/no answers', () => {

@@ -118,6 +118,56 @@ describe('a data frame', () => {
     expect(means.map((row) => row.value_mean)).toEqual([1.5, null]);
   });
 
+  it('neither compares nor adds missing numbers, as pandas', () => {
+    const frame = createFrame([{ x: 1 }, { x: null }, {}, { x: NaN }, { x: 5 }]);
+    const found = (rows: boolean[]) => toRows(frame.query(rows)).map(({ x }) => x);
+    expect(found(frame.column('x').lt(4).values as boolean[])).toEqual([1]);
+    expect(found(frame.column('x').ge(0).values as boolean[])).toEqual([1, 5]);
+    expect(frame.column('x').add(1).values).toEqual([2, NaN, NaN, NaN, 6]);
+    expect(frame.column('x').mean()).toBe(3);
+  });
+
+  it.each([
+    [
+      [3, null, 1, 10],
+      [1, 3, 10, null],
+      [10, 3, 1, null],
+    ],
+    [
+      ['b', null, 'a', 'c'],
+      ['a', 'b', 'c', null],
+      ['c', 'b', 'a', null],
+    ],
+  ])('sorts missing values last, as pandas: %j', (values, upwards, downwards) => {
+    const frame = createFrame(values.map((k) => ({ k })));
+    const sorted = (ascending?: boolean) =>
+      toRows(frame.sortValues('k', { ascending })).map(({ k }) => k);
+    expect(sorted()).toEqual(upwards);
+    expect(sorted(false)).toEqual(downwards);
+  });
+
+  it('rejects groups that danfo.js would mix up', () => {
+    const rows = (...keys: (string | number)[][]) => keys.map(([a, b]) => ({ a, b, value: 1 }));
+    const frame = createFrame(rows(['x-y', 'z'], ['x', 'y-z']));
+    expect(() => frame.groupby(['a', 'b'])).toThrow('2 groups would become 1');
+    const means = (...keys: string[][]) =>
+      toRows(
+        createFrame(rows(...keys))
+          .groupby(['a', 'b'])
+          .col(['value'])
+          .sum(),
+      );
+    expect(means(['search-r1', 'base'], ['r1', 'base'], ['r1', 'base'])).toEqual([
+      { a: 'search-r1', b: 'base', value_sum: 1 },
+      { a: 'r1', b: 'base', value_sum: 2 },
+    ]);
+  });
+
+  it.each(['columns', 'dtypes', 'index', 'shape', 'values'])(
+    'rejects a column called %s, which danfo.js needs',
+    (name) => expect(() => createFrame([{ [name]: 1 }])).toThrow(`but got ${name}. Rename it.`),
+  );
+
   it('gives null for missing fields', () => {
     expect(toRows(createFrame([{ a: 1 }, { b: 'x' }]))).toEqual([
       { a: 1, b: null },

@@ -96,6 +96,15 @@ describe('scoreRollout', () => {
     expect(scoring(TWO_TURNS)).toThrow('"broken" failed: no graph');
   });
 
+  it.each([['no graph'], [null]])('names what is thrown instead of an error: %j', (thrown) => {
+    const score = (): number => {
+      AbortSignal.abort(thrown).throwIfAborted();
+      return 0;
+    };
+    const message = `The reward "broken" failed: ${thrown}`;
+    expect(() => scoreRollout([{ name: 'broken', score }], TWO_TURNS)).toThrow(message);
+  });
+
   it('names the question, and rejects a non-finite sum', () => {
     const question: Question = { id: 'q7', question: 'Who?', goldenAnswers: [], metadata: {} };
     const asked = { ...TWO_TURNS, question };
@@ -116,5 +125,6 @@ describe('checkRewards', () => {
   ])('rejects %s', (_, change, message) => {
     const rewards = [...presetRewards('paper'), { ...numQueries, ...change }];
     expect(() => checkRewards(rewards)).toThrow(message);
+    expect(() => scoreRollout(rewards, TWO_TURNS)).toThrow(message);
   });
 });

@@ -18,7 +18,7 @@ import type { AssistantMessage, Message } from '../../lib/text/messages.js';
 import { formatFault } from '../../lib/text/response.js';
 import { call, say } from '../policy/api/chat-stand-in.js';
 import { ANSWER, ask, found, kinds, library, OPTIONS, playOne, SEARCH } from './play.js';
-import { scriptedPolicy } from './scripted-policy.js';
+import { CHARACTERS, scriptedPolicy } from './scripted-policy.js';
 
 /** `toMatchObject` treats a bare regular expression as an empty object. */
 const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
@@ -221,9 +221,42 @@ describe('a request to a chat model', () => {
   });
 });
 
+const generated = (text: string) => ({ tokenIds: CHARACTERS.encode(text), text, finish: 'stop' });
+
 describe('a request to a policy with token ids', () => {
   it('is never a tool call', async () => {
     await expect(playOne([ANSWER], { promptForm: 'tools' })).rejects.toThrow('scripted');
+  });
+
+  it.each<[string, unknown, string]>([
+    ['too few generations', [], 'Expected 1 generations from own, but got 0.'],
+    ['nothing', undefined, 'Expected 1 generations from own, but got undefined.'],
+    ['only text', [{ text: ANSWER }], 'but got tokenIds undefined and text string.'],
+    ['only ids', [{ tokenIds: [7] }], 'but got tokenIds object and text undefined.'],
+    [
+      'text after a search',
+      [generated(`${SEARCH}<information>made up</information>${ANSWER}`)],
+      'Expected own to stop after </search> or </answer>, but it continued with "<information>made up',
+    ],
+    ['text after an answer', [generated(`${ANSWER} or so`)], 'continued with " or so"'],
+  ])('rejects %s of a policy', async (_, generations, message) => {
+    const policy = { ...scriptedPolicy({}), name: 'own', generate: async () => generations };
+    const options = { ...OPTIONS, randoms: [createRandom(1)] };
+    await expect(rollOut(policy as Policy, library(), [ask('who?')], options)).rejects.toThrow(
+      message,
+    );
+  });
+
+  it('may end with a token that holds more than the closing tag', async () => {
+    const decode = (ids: readonly number[]): string =>
+      ids.length === 1 ? '>\n\n' : CHARACTERS.decode(ids);
+    const policy = {
+      ...scriptedPolicy({ 'who?': [`${ANSWER}\n\n`] }),
+      tokenizer: { ...CHARACTERS, decode },
+    };
+    const options = { ...OPTIONS, randoms: [createRandom(1)] };
+    const { trajectories } = await rollOut(policy, library(), [ask('who?')], options);
+    expect(trajectories[0]).toMatchObject({ finish: 'answer', answer: 'gold' });
   });
 
   it('may be refused, which only ends its own rollout', async () => {

@@ -53,6 +53,12 @@ describe('groupAdvantages', () => {
       'Expected a multiple of groupSize 2 rewards, but got 3.',
     );
   });
+
+  it.each([NaN, Infinity, undefined])('rejects a reward of %s', (wrong) => {
+    expect(() => groupAdvantages([1, wrong!, 3, 2], 4)).toThrow(
+      `Expected finite rewards, or null to leave a rollout out, but got ${wrong}.`,
+    );
+  });
 });
 
 describe('turnAdvantages', () => {
