@@ -16,7 +16,8 @@ import {
 import type { VegaLiteSpec } from '../../report/charts/spec.js';
 import { markup, markupHtml, trustedHtml, type Content } from '../../report/markup.js';
 import { attachedPicture, createMarkdown } from './markdown.js';
-import { errorText, outputContent, terminalText } from './page.js';
+import { errorText, outputContent } from './outputs.js';
+import { terminalText } from './terminal-text.js';
 
 type ObservableType = 'text/markdown' | 'text/html' | 'module';
 interface ObservableCell {
