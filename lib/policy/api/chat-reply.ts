@@ -106,7 +106,8 @@ export function parseChunk(data: string): z.infer<typeof chunkSchema> {
 }
 
 /** A reply as the server sends it, whole or assembled from a stream. */
-export type RawReply = z.infer<typeof completionSchema>['choices'][number] & Pick<Reply, 'usage'>;
+export type RawReply = z.infer<typeof completionSchema>['choices'][number] &
+  Pick<Reply, 'usage'> & { model?: string };
 
 const errorSchema = z.object({
   error: z.object({

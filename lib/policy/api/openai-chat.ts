@@ -1,8 +1,7 @@
 /** Models behind OpenAI's chat completions API, with tool calls or the paper's tags. */
 import pLimit from 'p-limit';
 import { splitCredentials } from '../../io/credentials.js';
-import { AnswerError, describeAnswer, requestEvents, requestJson } from '../../io/http.js';
-import { tryParseJson } from '../../io/json.js';
+import { requestJson } from '../../io/http.js';
 import { searchTool, type Message } from '../../text/messages.js';
 import type { PromptForm } from '../../text/prompts.js';
 import {
@@ -12,17 +11,9 @@ import {
   type ReplyOptions,
 } from '../chat-policy.js';
 import { maxAnswerBytes } from '../policy.js';
+import { createChatEndpoint } from './chat-endpoint.js';
 import { probe, PROBE, type Capabilities } from './chat-probe.js';
-import {
-  addDelta,
-  completionSchema,
-  messageSchema,
-  modelsSchema,
-  parseChunk,
-  readReply,
-  refusal,
-  type RawReply,
-} from './chat-reply.js';
+import { modelsSchema, readReply, refusal } from './chat-reply.js';
 import {
   addRemedy,
   isAboutRequest,
@@ -40,6 +31,29 @@ const CONTEXT_FULL =
 export interface OpenAiChatOptions extends Omit<OpenAiOptions, 'tokenizer'> {
   /** Default: tools if the server supports them. Forms other than `tools` write tags. */
   promptForm?: PromptForm;
+}
+
+/** A request's body, without what the server rejects. */
+function createBody(
+  messages: readonly Message[],
+  { temperature, topP, maxNewTokens, stop, seed, tools, parallelToolCalls }: ReplyOptions,
+  { model, capabilities }: { model: string; capabilities: Capabilities },
+): object {
+  const body = {
+    model,
+    messages: messages.map((message) => {
+      if (!('reasoning_content' in message)) return message;
+      const { reasoning_content: thought, ...rest } = message;
+      return { ...rest, [capabilities.thoughtField]: thought };
+    }),
+    temperature,
+    top_p: topP,
+    [capabilities.lengthParam]: maxNewTokens,
+    ...(stop.length > 0 && { stop }),
+    ...(seed !== undefined && { seed }),
+    ...(tools.length > 0 && { tools, parallel_tool_calls: parallelToolCalls }),
+  };
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !capabilities.dropped.has(key)));
 }
 
 /**
@@ -71,103 +85,22 @@ export async function openChatPolicy(
     dropped: new Set(),
     thoughtField: 'reasoning_content',
   };
-  const createBody = (
-    messages: readonly Message[],
-    { temperature, topP, maxNewTokens, stop, seed, tools, parallelToolCalls }: ReplyOptions,
-  ): object => {
-    const body = {
-      model,
-      messages: messages.map((message) => {
-        if (!('reasoning_content' in message)) return message;
-        const { reasoning_content: thought, ...rest } = message;
-        return { ...rest, [capabilities.thoughtField]: thought };
-      }),
-      temperature,
-      top_p: topP,
-      [capabilities.lengthParam]: maxNewTokens,
-      ...(stop.length > 0 && { stop }),
-      ...(seed !== undefined && { seed }),
-      ...(tools.length > 0 && { tools, parallel_tool_calls: parallelToolCalls }),
-    };
-    return Object.fromEntries(
-      Object.entries(body).filter(([key]) => !capabilities.dropped.has(key)),
-    );
-  };
-
-  interface Sent {
-    body: object;
-    signal?: AbortSignal;
-    maxResponseBytes?: number;
-  }
-
+  const endpoint = createChatEndpoint(base, limits);
   // llama.cpp and LM Studio answer with the model that is loaded, whatever is asked for.
   let answering: string | undefined;
-  const post = async (sent: Sent): Promise<RawReply> => {
-    const answer = await requestJson(`${base}/chat/completions`, { ...limits, ...sent });
-    const { data, error } = completionSchema.safeParse(answer);
-    if (data) {
-      answering = data.model;
-      return { ...data.choices[0], usage: data.usage ?? undefined };
-    }
-    throw new AnswerError(
-      `Expected a chat completion from ${safeUrl}, but ${describeAnswer(answer, error)}`,
-    );
-  };
-
-  const stream = async (
-    sent: Sent,
-    onText: NonNullable<ReplyOptions['onText']>,
-  ): Promise<RawReply> => {
-    const reply: RawReply = { message: messageSchema.parse({}), finish_reason: null };
-    let hasBegun = false;
-    const onData = async (data: string): Promise<void> => {
-      const { choices, usage } = parseChunk(data);
-      if (usage) reply.usage = usage;
-      for (const choice of choices ?? []) {
-        if (choice.finish_reason) reply.finish_reason = choice.finish_reason;
-        if (!choice.delta) continue;
-        hasBegun = true;
-        addDelta(reply.message, choice.delta);
-        const part = choice.delta.content || choice.delta.refusal;
-        if (part) await onText(part);
-      }
-    };
-    const isDone = await requestEvents(`${base}/chat/completions`, {
-      ...limits,
-      ...sent,
-      body: { ...sent.body, stream: true, stream_options: { include_usage: true } },
-      onData,
-    }).catch(async (error: unknown) => {
-      // Some servers do not stream.
-      const whole = error instanceof AnswerError ? tryParseJson(error.body ?? '') : undefined;
-      const { data } = completionSchema.safeParse(whole);
-      if (!data) throw error;
-      Object.assign(reply, data.choices[0], { usage: data.usage ?? undefined });
-      await onText(reply.message.content || reply.message.refusal || '');
-      return (hasBegun = true);
-    });
-    const hasEnd = isDone || reply.finish_reason;
-    if (hasBegun && hasEnd) return reply;
-    throw new AnswerError(
-      `Expected a stream of events from ${safeUrl} with ${hasEnd ? 'parts of a reply (delta), but got none' : 'a finish_reason or [DONE], but got no end'}.`,
-    );
-  };
-
   await probe(capabilities, {
     isRequired: options.promptForm === 'tools',
-    send: ({ hasTools, maxNewTokens, mayAnswer }) => {
+    send: async ({ hasTools, maxNewTokens, mayAnswer }) => {
       const { toolChoice, dropped } = capabilities;
-      const body = createBody(PROBE, {
-        temperature: 0,
-        topP: 1,
-        maxNewTokens,
-        stop: ['</answer>'],
-        seed: 1,
-        tools: hasTools ? [searchTool({ splitQueries: true })] : [],
-        parallelToolCalls: true,
-      });
+      const tools = hasTools ? [searchTool({ splitQueries: true })] : [];
+      const greedy = { temperature: 0, topP: 1, seed: 1, parallelToolCalls: true };
+      const options = { ...greedy, maxNewTokens, stop: ['</answer>'], tools };
+      const body = createBody(PROBE, options, { model, capabilities });
       const mustCall = hasTools && !mayAnswer && !dropped.has('tool_choice');
-      return post({ body: { ...body, ...(mustCall && { tool_choice: toolChoice }) } });
+      const sent = { body: { ...body, ...(mustCall && { tool_choice: toolChoice }) } };
+      const raw = await endpoint.post(sent);
+      answering = raw.model;
+      return raw;
     },
   }).catch(addRemedy);
 
@@ -175,9 +108,10 @@ export async function openChatPolicy(
   const reply: ChatPolicy['reply'] = (messages, replyOptions) =>
     limit(async () => {
       const { signal, onText, maxNewTokens } = replyOptions;
-      const body = createBody(messages, replyOptions);
+      const body = createBody(messages, replyOptions, { model, capabilities });
       const sent = { body, signal, maxResponseBytes: maxAnswerBytes(maxNewTokens) };
-      const raw = await (onText ? stream(sent, onText) : post(sent)).catch((error: unknown) => {
+      const answer = onText ? endpoint.stream(sent, onText) : endpoint.post(sent);
+      const raw = await answer.catch((error: unknown) => {
         const { message = '', code } = refusal(error) ?? {};
         if (code === 'context_length_exceeded' || CONTEXT_FULL.test(message))
           throw new ContextFullError(message, { cause: error });

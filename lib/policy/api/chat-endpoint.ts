@@ -1,0 +1,93 @@
+/** Requests for chat completions, answered as a whole or as a stream. */
+import type { z } from 'zod';
+import { splitCredentials } from '../../io/credentials.js';
+import { AnswerError, describeAnswer, requestEvents, requestJson } from '../../io/http.js';
+import { tryParseJson } from '../../io/json.js';
+import type { ReplyOptions } from '../chat-policy.js';
+import {
+  addDelta,
+  completionSchema,
+  messageSchema,
+  parseChunk,
+  type RawReply,
+} from './chat-reply.js';
+import type { requestLimits } from './openai-server.js';
+
+interface Sent {
+  body: object;
+  signal?: AbortSignal;
+  maxResponseBytes?: number;
+}
+
+interface ChatEndpoint {
+  post: (sent: Sent) => Promise<RawReply>;
+  /** Passes on the text as it arrives. */
+  stream: (sent: Sent, onText: NonNullable<ReplyOptions['onText']>) => Promise<RawReply>;
+}
+
+const replyFrom = ({ choices, model, usage }: z.infer<typeof completionSchema>): RawReply => ({
+  ...choices[0],
+  model,
+  usage: usage ?? undefined,
+});
+
+/**
+ * @param base the API's address, such as `https://HOST/v1`
+ * @param limits of each request
+ */
+export function createChatEndpoint(
+  base: string,
+  limits: ReturnType<typeof requestLimits> & { server: string },
+): ChatEndpoint {
+  const url = `${base}/chat/completions`;
+  const shown = splitCredentials(base).url;
+  const post = async (sent: Sent): Promise<RawReply> => {
+    const answer = await requestJson(url, { ...limits, ...sent });
+    const { data, error } = completionSchema.safeParse(answer);
+    if (data) return replyFrom(data);
+    throw new AnswerError(
+      `Expected a chat completion from ${shown}, but ${describeAnswer(answer, error)}`,
+    );
+  };
+
+  const stream = async (
+    sent: Sent,
+    onText: NonNullable<ReplyOptions['onText']>,
+  ): Promise<RawReply> => {
+    const reply: RawReply = { message: messageSchema.parse({}), finish_reason: null };
+    let hasBegun = false;
+    const onData = async (data: string): Promise<void> => {
+      const { choices, usage } = parseChunk(data);
+      if (usage) reply.usage = usage;
+      for (const choice of choices ?? []) {
+        if (choice.finish_reason) reply.finish_reason = choice.finish_reason;
+        if (!choice.delta) continue;
+        hasBegun = true;
+        addDelta(reply.message, choice.delta);
+        const part = choice.delta.content || choice.delta.refusal;
+        if (part) await onText(part);
+      }
+    };
+    const isDone = await requestEvents(url, {
+      ...limits,
+      ...sent,
+      body: { ...sent.body, stream: true, stream_options: { include_usage: true } },
+      onData,
+    }).catch(async (error: unknown) => {
+      // Some servers do not stream.
+      const whole = error instanceof AnswerError ? tryParseJson(error.body ?? '') : undefined;
+      const { data } = completionSchema.safeParse(whole);
+      if (!data) throw error;
+      Object.assign(reply, replyFrom(data));
+      await onText(reply.message.content || reply.message.refusal || '');
+      return (hasBegun = true);
+    });
+    const hasEnd = isDone || reply.finish_reason;
+    if (hasBegun && hasEnd) return reply;
+    throw new AnswerError(
+      `Expected a stream of events from ${shown} with ${hasEnd ? 'parts of a reply (delta), but got none' : 'a finish_reason or [DONE], but got no end'}.`,
+    );
+  };
+
+  return { post, stream };
+}
