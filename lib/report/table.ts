@@ -32,7 +32,7 @@ export interface TableSpec {
  * values have the decimals of their metric.
  */
 export const interval: CellFormat = (row, isExact) => {
-  if (typeof row.value !== 'number') return MISSING;
+  if (row.value === null || row.value === undefined) return MISSING;
   const { kind, metric } = row;
   const estimate = row as unknown as Interval;
   const isPoints = kind === 'gain' || (kind === 'difference' && isShare(String(metric)));

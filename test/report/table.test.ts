@@ -79,6 +79,13 @@ describe('table', () => {
     expect(made.cells.rows).toEqual([['NQ', '+40.0', '+50.0 [+40.0, +60.0]']]);
   });
 
+  it('rejects numbers that are text, as of a CSV file, instead of leaving them out', () => {
+    const rows = [{ method: 'a', metric: 'em', value: '0.5', low: '0.4', high: '0.6' }];
+    expect(() => table(rows, { caption: 'T', rows: ['method'] })).toThrow(
+      'Expected a number, but got "0.5".',
+    );
+  });
+
   it('rejects an empty frame, an unknown field, and two rows for a cell', () => {
     const spec = { caption: 'T', rows: ['model'] };
     expect(() => table(createFrame([]), spec)).toThrow(/rows/);

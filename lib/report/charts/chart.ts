@@ -59,7 +59,7 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   const isPlainShare = rows.length > 0 && isShare(String(rows[0].metric)) && !('kind' in rows[0]);
   const has = (field: string): boolean => rows.some((row) => typeof row[field] === 'number');
   const { color, shape, xOffset, y } = channels(rows, spec);
-  y.scale = isPlainShare && !spec.zoomed ? { domain: [0, 1] } : { zero: !spec.zoomed };
+  y.scale = isPlainShare && !spec.zoomed ? shareScale(rows) : { zero: !spec.zoomed };
   const x = categories(rows, spec);
   const at = { x, xOffset, color };
   const isSmall = rows.some(({ value, low, high }) =>
@@ -96,6 +96,13 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
       ? { width: 260, height: { step: 17 }, layer: layer.map(swapAxes) }
       : { width: { step: pointDistance(rows, spec) }, height: 200, layer },
   );
+}
+
+/** From 0 to 1, and further for values beyond, such as percentages. */
+function shareScale(rows: readonly Row[]): { domain: unknown } {
+  const drawn = rows.flatMap(({ value, low, high, paper }) => [value, low, high, paper]);
+  const numbers = drawn.filter((value) => typeof value === 'number').filter(Number.isFinite);
+  return { domain: extent([0, 1, ...numbers]) };
 }
 
 /** Exchanges the axes of a layer. */
@@ -143,7 +150,7 @@ export function lineChart(frame: Rows, spec: ChartSpec & LineOptions): Chart {
   const { color, strokeDash, y } = channels(rows, spec);
   // Panels with different scales hide how small a difference is.
   if (spec.panel && !spec.zoomed && rows.every(({ metric }) => isShare(String(metric))))
-    y.scale = { domain: [0, 1] };
+    y.scale = shareScale(rows);
   const drawn = rows.flatMap((row) => [row.value, row.low, row.high]);
   const [low, high] = extent(drawn.filter((value) => typeof value === 'number'));
   // A flat line: around a single value, an axis would have no ticks.
@@ -160,6 +167,11 @@ export function lineChart(frame: Rows, spec: ChartSpec & LineOptions): Chart {
     }),
   };
   const isNames = rows.some((row) => typeof row[spec.x] === 'string');
+  const wrong = rows.find(({ [spec.x]: at }) => at !== null && !/number|string/.test(typeof at));
+  if (wrong)
+    throw new TypeError(
+      `Expected numbers or texts in the field ${spec.x} of the chart "${spec.title}", but got ${String(wrong[spec.x])}.`,
+    );
   const x = isNames ? { ...categories(rows, spec), type: 'ordinal' } : quantity;
   const stroke = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 3 };
   const at = { x, color: { ...color, legend: legend ? stroke : null } };

@@ -140,6 +140,27 @@ describe('charts', () => {
     expect(await renderSvg(chart)).toContain('value: 4e-8; low: 1e-8; high: 0.523');
   });
 
+  it.each([
+    [45, [0, 50]],
+    [-0.5, [-0.6, 1]],
+    [0.5, [0, 1]],
+  ])('show a share of %d within the axis', (value, domain) => {
+    const interval = { value, low: value - 0.1, high: value > 1 ? 50 : 0.9 };
+    const row = { metric: 'em', method: 'a', k: 'x', ...interval };
+    const axes = { ...spec, x: 'k', xTitle: 'X', panel: 'method' };
+    for (const draw of [intervalChart, lineChart])
+      expect(JSON.stringify(draw([row], axes).spec)).toContain(
+        `"domain":${JSON.stringify(domain)}`,
+      );
+  });
+
+  it.each([new Date(0), true])('need numbers or texts on the axis, not %s', (step) => {
+    const rows = [{ metric: 'em', method: 'a', value: 1, step }];
+    expect(() => lineChart(rows, { ...spec, x: 'step' })).toThrow(
+      `Expected numbers or texts in the field step of the chart "A title", but got ${String(step)}.`,
+    );
+  });
+
   it('describe long series only by their ends', () => {
     const steps = range(20).map((step) => ({ method: 'm', step, metric: 'kl', value: step }));
     const { alt } = lineChart(createFrame(steps), { ...spec, x: 'step' });
