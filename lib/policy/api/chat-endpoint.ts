@@ -9,6 +9,7 @@ import {
   completionSchema,
   messageSchema,
   parseChunk,
+  refusal,
   type RawReply,
 } from './chat-reply.js';
 import type { requestLimits } from './openai-server.js';
@@ -77,8 +78,9 @@ export function createChatEndpoint(
       // Some servers do not stream.
       const whole = error instanceof AnswerError ? tryParseJson(error.body ?? '') : undefined;
       const { data } = completionSchema.safeParse(whole);
-      if (!data) throw error;
-      Object.assign(reply, replyFrom(data));
+      const isRefused = /\bstream/i.test(refusal(error)?.message ?? '');
+      if (!data && !isRefused) throw error;
+      Object.assign(reply, data ? replyFrom(data) : await post(sent));
       await onText(reply.message.content || reply.message.refusal || '');
       return (hasBegun = true);
     });

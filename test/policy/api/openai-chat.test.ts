@@ -65,6 +65,16 @@ describe('openChatPolicy', () => {
     expect(parts.join('')).toBe(message.content ?? '');
   });
 
+  it('asks for the whole reply if the server rejects a stream', async () => {
+    const message = say('Rome');
+    const refused = { message: 'Unknown parameter: stream_options' };
+    await start(({ stream: isStreamed }) => (isStreamed ? refuse(400, refused) : message));
+    const policy = await open();
+    const onText = vi.fn<(text: string) => void>();
+    expect((await policy.reply(QUESTION, { ...OPTIONS, onText })).message).toEqual(message);
+    expect(onText.mock.calls).toEqual([['Rome']]);
+  });
+
   it('uses tags if the server rejects tools, and restores the stop text', async () => {
     const refused = { message: '"auto" tool choice requires --enable-auto-tool-choice' };
     const written = '<think> a </think><search> b ';
