@@ -136,8 +136,13 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
 const MATH =
   /\$\$[^]+?\$\$|\\begin\{(\w+\*?)\}[^]+?\\end\{\1\}|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
 
-const slug = (text: string): string =>
-  (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section']).join('-');
+/** Ids of a page's own elements. */
+const OWN_ID = /^(?:bibtex|chart-\d+|cite|content|later|provenance)$/;
+
+const slug = (text: string): string => {
+  const id = (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section']).join('-');
+  return OWN_ID.test(id) ? `${id}-section` : id;
+};
 
 /** Makes a readable id: `main-results`, then `main-results-2`. */
 function uniqueId(text: string, headings: readonly Heading[]): string {

@@ -59,6 +59,11 @@ describe('isPlainHtml', () => {
   });
 });
 
+it('frames neither links, which could connect, nor other frames', () => {
+  const nested = '<LINK rel="preconnect" href="https://x.org"><iframe srcdoc="&lt;link>"></iframe>';
+  expect(markupHtml(cellOutput(`<p style="">a</p>${nested}`))).not.toMatch(/&lt;(link|iframe)/i);
+});
+
 afterAll(closeChromium);
 
 describe.skipIf(!chromiumPath)('an untrusted notebook in Chromium', () => {

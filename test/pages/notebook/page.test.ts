@@ -26,6 +26,23 @@ describe('markdown', () => {
     ]);
   });
 
+  it("leaves the page's own ids alone", async () => {
+    const chart = code('') as CodeCell;
+    chart.outputs = [
+      {
+        output_type: 'display_data',
+        data: await mimeBundle(syntheticChart(results)),
+        metadata: {},
+      },
+    ];
+    const texts = ['# Later', '# BibTeX', '# Chart 1', '# Content', '# Cite', '[to](#Later)'];
+    const { html } = await reportHtml(notebookOf(...texts.map((text) => markdown(text)), chart));
+    const ids = [...html.matchAll(/<\w+[^<>]* id="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids).toEqual(expect.arrayContaining(['later', 'bibtex', 'chart-1', 'content', 'cite']));
+    expect(ids).toEqual([...new Set(ids)]);
+    expect(html).toContain('<a href="#later-section">to</a>');
+  });
+
   // JupyterLab and nbconvert take a heading's text as its id, with hyphens for spaces.
   it.each([
     ['## 1. Set_up', '#1.-Set_up'],
