@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Question } from '../data/question.js';
 import type { ChatPolicy } from '../policy/chat-policy.js';
 import type { Policy, SamplingOptions } from '../policy/policy.js';
+import { describeFaults } from '../io/json.js';
 import { nameSchema } from '../registry.js';
 import type { SearchCache, SearchOutcome } from '../retrieval/search.js';
 import { PROMPT_FORMS, PROMPTS, type PromptForm } from '../text/prompts.js';
@@ -104,6 +105,14 @@ export function modelLimits(policy: Pick<Policy, 'maxLength' | 'tokenizer'> | Ch
 export type RolloutConfig = z.infer<typeof rolloutSchema>;
 /** Rollout settings before defaults are applied. */
 export type RolloutInput = z.input<typeof rolloutSchema>;
+
+const checkedSchema = z.object({ ...rolloutSchema.shape, temperature: z.number().min(0) });
+
+/** @throws RangeError naming the settings that are missing or out of range */
+export function checkRolloutOptions(options: RolloutOptions): void {
+  const { error } = checkedSchema.safeParse(options);
+  if (error) throw new RangeError(`Expected rollout options, but:\n${describeFaults(error)}`);
+}
 
 export interface SimulatedQuery {
   query: string;

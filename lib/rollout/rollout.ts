@@ -17,7 +17,12 @@ import { isTimedOutSearch, searchAll, type SearchOutcome } from '../retrieval/se
 import { finalAnswer } from '../text/response.js';
 import { nextAction, QUERY_SEPARATOR } from '../text/tags.js';
 import { fitResults } from './fit-results.js';
-import { transcriptSeparator, type RolloutOptions, type SimulatedQuery } from './options.js';
+import {
+  checkRolloutOptions,
+  transcriptSeparator,
+  type RolloutOptions,
+  type SimulatedQuery,
+} from './options.js';
 import { createDialogue, type Dialogue, type Row } from './policy-exchange.js';
 import type { Segment, Trajectory } from './trajectory.js';
 
@@ -168,8 +173,9 @@ async function runActions(
 /**
  * Runs a rollout for each question; repeat a question to sample a group.
  * @param runOptions.randoms one generator per question
- * @throws the policy's errors, and the signal's reason (in a notebook also on Interrupt);
- * retriever failures become information blocks instead
+ * @throws RangeError for options out of range; the policy's errors, and the signal's
+ * reason (in a notebook also on Interrupt); retriever failures become information blocks
+ * instead
  */
 export async function rollOut(
   policy: AnyPolicy,
@@ -177,6 +183,7 @@ export async function rollOut(
   questions: readonly Question[],
   runOptions: RunOptions,
 ): Promise<{ trajectories: Trajectory[]; stats: RolloutStats }> {
+  checkRolloutOptions(runOptions);
   const options = { ...runOptions, signal: interruptSignal(runOptions.signal) };
   if (options.randoms.length !== questions.length) {
     throw new RangeError(

@@ -95,6 +95,22 @@ describe('Algorithm 1', () => {
     expect(policy.options[0].randoms).toHaveLength(1);
   });
 
+  it.each([
+    { temperature: -1 },
+    { temperature: undefined },
+    { topP: 2 },
+    { topP: NaN },
+    { maxNewTokens: 0 },
+    { maxSearchTurns: -1 },
+    { maxSearchTurns: NaN },
+    { splitQueries: undefined },
+  ])('rejects options out of range: %j', async (wrong) => {
+    const [[name]] = Object.entries(wrong);
+    await expect(playOne([ANSWER], wrong as Partial<RolloutOptions>)).rejects.toThrow(
+      new RegExp(`Expected rollout options, but:[^]+at ${name}`),
+    );
+  });
+
   it.each<[string, Partial<RolloutOptions>, string[]]>([
     ['takes a search as one query when splitting is off', { splitQueries: false }, ['X Y Z']],
     ['drops sub-queries beyond maxSubQueries', { maxSubQueries: 2 }, ['X', 'Y']],

@@ -47,7 +47,10 @@ function drawIndex(weights: ArrayLike<number>, random: Random): number {
   return drawn;
 }
 
-/** Draws a token from unnormalised probabilities (V), or takes the most probable. */
+/**
+ * Draws a token from unnormalised probabilities (V), or takes the most probable.
+ * @throws Error if they are NaN
+ */
 export function sampleToken(
   probabilities: ArrayLike<number>,
   { isGreedy, topP }: { isGreedy: boolean; topP: number },
@@ -61,5 +64,10 @@ export function sampleToken(
     const weights = candidates.map((i) => probabilities[i]);
     tokenId = candidates[drawIndex(weights, random)];
   }
-  return { tokenId, logProb: Math.log(probabilities[tokenId]) };
+  const logProb = Math.log(probabilities[tokenId]);
+  if (Number.isNaN(logProb))
+    throw new Error(
+      'Expected probabilities of the next token, but got NaN: the weights are damaged, or the temperature is too small.',
+    );
+  return { tokenId, logProb };
 }

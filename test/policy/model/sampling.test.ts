@@ -112,3 +112,7 @@ describe('sampleToken', () => {
     expect(draw()).toEqual(draw());
   });
 });
+
+it.each([GREEDY, SAMPLED, { ...SAMPLED, topP: 0.5 }])('rejects NaN: %j', (options) => {
+  expect(() => sampleToken([NaN, NaN], options, createRandom(1))).toThrow('but got NaN');
+});
