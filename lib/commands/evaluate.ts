@@ -70,7 +70,9 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     });
   const ofMethods = methods.map((method) => methodSettings(settings, method));
   requireDistinctFiles(
-    ofMethods.flatMap(({ out, trajectories }) => [out ?? [], trajectories ?? []].flat()),
+    ofMethods
+      .flatMap(({ out, trajectories }) => [out ?? [], trajectories ?? []].flat())
+      .concat(page),
     [settings.config ?? [], settings.data ?? []].flat().flatMap(inputFiles),
   );
   return interruptible(async (signal) => {

@@ -47,6 +47,7 @@ import {
   log,
 } from './common/cli-utils.js';
 import { withModelOptions, type ModelSettings } from './common/options.js';
+import { requireDistinctFiles } from './common/outputs.js';
 import {
   announceBackend,
   openRetriever,
@@ -216,10 +217,11 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       'Expected --watch with --port, which sets the port of its page. Add --watch, or leave out --port.',
     );
   const modelFolder = modelPath(config.model);
-  await requireKnownData(modelFolder, settings, TRAIN_INSTEAD);
-  const rewards = await loadCustomRewards(config, settings.reward);
   const folder =
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
+  requireDistinctFiles([folder], [modelFolder, settings.data ?? []].flat());
+  await requireKnownData(modelFolder, settings, TRAIN_INSTEAD);
+  const rewards = await loadCustomRewards(config, settings.reward);
   const questions = await trainingQuestions(settings.data, config);
   const modelConfig = await readModelConfig(modelFolder);
   shareCores(modelConfig, settings.processes);

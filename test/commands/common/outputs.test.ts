@@ -38,7 +38,8 @@ beforeEach(() => {
   writeFileSync(inFolder('t.jsonl'), `${JSON.stringify(LINE)}\n`);
   writeFileSync(inFolder('n.ipynb'), JSON.stringify(notebookOf(code('1'))));
   writeFileSync(inFolder('docs', 'notes.md'), '# A\nAda.\n');
-  for (const name of ['config.json', 't-search-r1.jsonl']) writeFileSync(inFolder(name), '{}');
+  for (const name of ['config.json', 'corpus/config.json', 't-search-r1.jsonl'])
+    writeFileSync(inFolder(name), '{}');
   linkSync(inFolder('t.jsonl'), inFolder('hard.jsonl'));
   symlinkSync('t.jsonl', inFolder('link.jsonl'));
   copyFileSync(inFolder('data', 'test.jsonl'), inFolder('corpus', 'questions.jsonl'));
@@ -70,6 +71,9 @@ it.each([
   `${evaluate} --out new --trajectories ./new`,
   `${evaluate} --config config.json --out config.json`,
   `${evaluate} --methods search-r1,parallelsearch --out t.jsonl --config t-search-r1.jsonl`,
+  `${evaluate} --methods search-r1,parallelsearch --out a.jsonl --page a-search-r1.jsonl`,
+  'train --model corpus --data data --out ./corpus',
+  'warm-up --model corpus --data data --out data/',
 ])('rejects an output that is an input or another output: %s', async (args) => {
   const before = contents();
   expect(await refusal(args.split(' '), inFolder())).toMatch(/Expected .*output/);
