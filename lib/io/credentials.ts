@@ -19,9 +19,12 @@ export function splitCredentials(address: string): { url: string; authorization?
 export const hasNoCredentials = (address: string): boolean =>
   splitCredentials(address).url === address;
 
-/** A message whose addresses have no user and password. */
+/** A message whose addresses, even without `http://`, have no user and password. */
 export const hideCredentials = (message: string): string =>
-  message.replace(/\w+:\/\/[^\s"']*@[^\s"']*/g, (address) => splitCredentials(address).url);
+  message.replace(
+    /(?:\w+:\/\/|https?:\/)[^\s"']*@[^\s"']*|(?<![^\s"'])[^\s"':/@=]+:[^\s"'/@]+@[^\s"']+/g,
+    (address) => splitCredentials(address).url,
+  );
 
 /** Decodes percent signs, except those that stand for themselves. */
 function decodePercent(text: string): string {

@@ -81,8 +81,29 @@ const behaviorSchema = z
   .string()
   .transform((name) => name.toLowerCase().replaceAll(/[-_]/g, ''))
   .pipe(z.enum(['isolated', 'removed', 'contiguous', 'mergedwithprevious', 'mergedwithnext']));
+/** An escape, a class or another operand, and the `+` of a possessive quantifier. */
+const POSSESSIVE =
+  /(\\[pP]\{[^}]*\}|\\.|\[(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|[^\\[\](){}|+*?])(?:([+*?])\+)?/gsu;
+
+/**
+ * Writes `a++` as `a+(?!a)`: the package lets such quantifiers give back what they took.
+ * @throws Error for groups that do not give back, which tiktoken's patterns lack
+ */
+function withoutPossessive(regex: string): string {
+  const rest = regex.replace(POSSESSIVE, (match, atom: string, quantifier?: string) => {
+    if (!quantifier) return match;
+    return quantifier === '?' ? `(?:${atom}|(?!${atom}))` : `${atom}${quantifier}(?!${atom})`;
+  });
+  if (/\(\?>|[\])][+*?]\+/.test(rest.replace(POSSESSIVE, (part) => (part.length > 1 ? 'a' : part))))
+    throw new Error(`a group that does not give back is not supported, in ${regex}`);
+  return rest;
+}
+
 const patternSchema = z.object({
-  pattern: z.union([z.object({ Regex: z.string() }), z.object({ String: z.string() })]),
+  pattern: z.union([
+    z.object({ Regex: z.string().transform(withoutPossessive) }),
+    z.object({ String: z.string() }),
+  ]),
 });
 type Behavior = z.infer<typeof behaviorSchema>;
 

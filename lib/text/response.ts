@@ -132,11 +132,14 @@ const OPENINGS = new RegExp(
 const endsInSearch = (run: string): boolean =>
   nextAction(run).end === run.length && parseBlocks(run).at(-1)?.end === run.length;
 
-/** What chat templates write at the start of a prompt, and at the start of the reply. */
+/**
+ * What chat templates write at the start of a prompt, and at the start of the reply. With
+ * skip_special_tokens, only the roles are left.
+ */
 const PROMPT_START =
-  /^\s*(?:<s>|<bos>|<\|begin_of_text\|>|<｜begin▁of▁sentence｜>)?\s*(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|<start_of_turn>|<\|(?:user|system)\|>|<\|start\|>|<｜User｜>)/;
+  /^\s*(?:<s>|<bos>|<\|begin_of_text\|>|<｜begin▁of▁sentence｜>|<\|endoftext\|>|\[gMASK\]<sop>)?\s*(?:<\|im_start\|>|<\|start_header_id\|>|\[(?:SYSTEM_PROMPT|INST)\]|<start_of_turn>|<\|(?:user|system)\|>|\[\|(?:user|system)\|\]|<\|start(?:_of_role)?\|>|<｜User｜>|(?:user|system)\n)/;
 const ANSWER_START =
-  /<\|im_start\|>assistant\n|<\|start_header_id\|>assistant<\|end_header_id\|>\n*|\[\/INST\]|<start_of_turn>model\n|<\|assistant\|>\n?|<\|start\|>assistant\n?|<｜Assistant｜>/g;
+  /<\|im_start\|>assistant\n|<\|start_header_id\|>assistant<\|end_header_id\|>\n*|\[\/INST\]|<start_of_turn>model\n|<\|assistant\|>\n?|\[\|assistant\|\]\n?|<\|start\|>assistant\n?|<\|start_of_role\|>assistant<\|end_of_role\|>|<｜Assistant｜>|(?<=\n)assistant\n/g;
 /** Search-R1's prompt without a chat template. */
 const PLAIN_PROMPT = /^\s*Answer the given question\.[^]*?Question: .*\n/;
 

@@ -77,6 +77,10 @@ it.each([
   ['got http://me:SEC/RET@host/a.', 'got http://host/a.'],
   ['got chat:htps://me:SECRET@host/v1.', 'got chat:htps://host/v1.'],
   ["got 'milvus://me:SECRET@host/a', not b", "got 'milvus://host/a', not b"],
+  ['got me:SECRET@host:80/a.', 'got host:80/a.'],
+  ['got http:/me:SECRET@host/a.', 'got http://host/a.'],
+  ['a.jsonl:3: got me@host', 'a.jsonl:3: got me@host'],
+  ['set xlsx=npm:xlsx@0.18.5', 'set xlsx=npm:xlsx@0.18.5'],
   ['https://cdn.example/npm/d3@7 failed', 'https://cdn.example/npm/d3@7 failed'],
 ])('shows no passwords: %s', (message, shown) => {
   expect(errorText(new Error(message))).toBe(shown);

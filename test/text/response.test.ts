@@ -289,6 +289,15 @@ describe('the boundary between prompt and response', () => {
   it.each([
     ['<|im_start|>user\n', '<|im_end|>\n<|im_start|>assistant\n'],
     ['<s>[INST] ', ' [/INST]'],
+    ['<s>[SYSTEM_PROMPT]Be brief.[/SYSTEM_PROMPT][INST]', '[/INST]'],
+    ['[gMASK]<sop><|user|>\n', '<|assistant|>\n'],
+    ['<|endoftext|><|user|>\n', '\n<|assistant|>\n'],
+    [
+      '<|start_of_role|>user<|end_of_role|>',
+      '<|end_of_text|>\n<|start_of_role|>assistant<|end_of_role|>',
+    ],
+    ['[|user|]', '\n[|assistant|]'],
+    ['system\nBe brief.\nuser\n', '\nassistant\n'],
     [
       '<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n',
       '<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n',

@@ -25,6 +25,7 @@ const COMMON = {
   post_processor: null,
   decoder: null,
 };
+const regexSplit = (Regex: string) => ({ type: 'Split', pattern: { Regex }, behavior: 'Removed' });
 const words = Object.fromEntries(['<unk>', 'a', '<', '<eos>', '[SEP]'].map((word, i) => [word, i]));
 const UNIGRAM = ['<unk>', '</s>', '<', '/', 's', '>', 'a'].map((piece) => [
   piece,
@@ -484,6 +485,8 @@ describe('createTokenizer', () => {
       },
     ],
     ['pattern', { pre_tokenizer: { type: 'Split', pattern: {}, behavior: 'Removed' } }],
+    ['give back', { pre_tokenizer: regexSplit('(?>a+)b') }],
+    ['give back', { pre_tokenizer: regexSplit('(?:ab)++') }],
   ])('rejects unsupported settings: %s', (name, change) => {
     expect(() => createTokenizer({ ...TOKENIZER_JSON, ...change })).toThrow(name);
   });
