@@ -208,6 +208,7 @@ async function watchRun(
 /** Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint. */
 export async function runTrain(settings: TrainSettings): Promise<number> {
   const { config, preset } = await readConfig(settings);
+  const rewards = await loadCustomRewards(config, settings.reward);
   if (settings.dryRun) {
     process.stdout.write(`${JSON.stringify(config, null, 2)}\n`);
     return 0;
@@ -221,7 +222,6 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
   requireDistinctFiles([folder], [modelFolder, settings.data ?? []].flat());
   await requireKnownData(modelFolder, settings, TRAIN_INSTEAD);
-  const rewards = await loadCustomRewards(config, settings.reward);
   const questions = await trainingQuestions(settings.data, config);
   const modelConfig = await readModelConfig(modelFolder);
   shareCores(modelConfig, settings.processes);

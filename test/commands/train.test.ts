@@ -119,7 +119,7 @@ describe('train', () => {
     await expect(setUp({ ...options, seed: 1, checkpoints: CHECKPOINTS })).rejects.toThrow(fault);
   });
 
-  it('lists the known models and methods for unknown ones', async () => {
+  it('lists the known models and methods for unknown ones, and names missing files', async () => {
     const trainWith = (more: object): Promise<number> =>
       runTrain({ backend: 'wasm', out: root, ...more });
     await expect(trainWith({ model: 'inztruct' })).rejects.toThrow(
@@ -129,6 +129,8 @@ describe('train', () => {
       'hf download me/mine --local-dir models/mine',
     );
     await expect(trainWith({ model: import.meta.dirname })).rejects.toThrow('no config.json');
+    const lost = { reward: ['none.mjs'], dryRun: true };
+    await expect(trainWith(lost)).rejects.toThrow('none.mjs');
     await expect(trainWith({ method: 'mine' })).rejects.toThrow('Expected a method of lookup, r1,');
     await expect(trainWith({ retriever: 'bm52' })).rejects.toThrow(
       'Expected a retriever of bm25, exact, hnsw,',
