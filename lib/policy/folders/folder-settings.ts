@@ -80,7 +80,10 @@ export function createLimitedTokenizer(json: object, config: object, file: strin
         ? limit(text.length, () => tokenizer.encode(text))
         : tokenizer.encode(text),
     ...(encodeChat && {
-      encodeChat: (message) => limit(message.length, () => encodeChat(message)),
+      encodeChat: (message) =>
+        withTimeLimit(`${shortPath(file)} or its chat template`, message.length, () =>
+          encodeChat(message),
+        ),
     }),
     ...(hasPattern(decoder) && {
       decode: (ids) => limit(ids.length, () => tokenizer.decode(ids)),
