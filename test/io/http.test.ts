@@ -148,7 +148,8 @@ describe('requestJson', () => {
     );
     told.mockRestore();
     const tries = { ...REQUEST, retries: 9, backOffMs: 60_000 };
-    const url = `http://127.0.0.1:${await freePort()}`;
+    // By name: an earlier test may have had a server at the same address.
+    const url = `http://localhost:${await freePort()}`;
     await expect(requestJson(url, tries)).rejects.toThrow('Is it running?');
   });
 
