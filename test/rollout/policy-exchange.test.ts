@@ -239,6 +239,7 @@ describe('a request to a policy with token ids', () => {
       'Expected own to stop after </search> or </answer>, but it continued with "<information>made up',
     ],
     ['text after an answer', [generated(`${ANSWER} or so`)], 'continued with " or so"'],
+    ['a long text', [generated(ANSWER + 'x'.repeat(99))], `continued with "${'x'.repeat(60)}".`],
   ])('rejects %s of a policy', async (_, generations, message) => {
     const policy = { ...scriptedPolicy({}), name: 'own', generate: async () => generations };
     const options = { ...OPTIONS, randoms: [createRandom(1)] };

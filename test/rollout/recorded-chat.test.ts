@@ -163,6 +163,18 @@ describe('a recorded conversation', () => {
     },
   );
 
+  it.each([
+    ['after a thought', says('<think> a </think>'), { role: 'tool', content: '4' }],
+    [
+      'that answers another call than a search, even if the text searches',
+      { ...calls(call('a', { sum: '2 + 2' }, 'calculate')), ...says('<search> one </search>') },
+      tool('a', '4'),
+    ],
+  ])('makes a notice of a tool message %s', (_, first, result) => {
+    const run = read(first, result, says('<think> b </think>\n<answer> x </answer>'));
+    expect(run.segments[2]).toMatchObject({ kind: 'notice', text: '\n4\n' });
+  });
+
   it('may have tags in the content and the thought in reasoning_content', () => {
     const run = read({ ...says('<answer> x </answer>'), reasoning_content: 'I know.' });
     expect(run.answer).toBe('x');
