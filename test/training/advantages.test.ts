@@ -55,7 +55,7 @@ describe('groupAdvantages', () => {
   });
 
   it.each([NaN, Infinity, undefined])('rejects a reward of %s', (wrong) => {
-    expect(() => groupAdvantages([1, wrong!, 3, 2], 4)).toThrow(
+    expect(() => groupAdvantages([wrong!, 1, 3, 2], 4)).toThrow(
       `Expected finite rewards, or null to leave a rollout out, but got ${wrong}.`,
     );
   });
