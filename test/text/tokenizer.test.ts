@@ -491,6 +491,15 @@ describe('createTokenizer', () => {
     expect(() => createTokenizer({ ...TOKENIZER_JSON, ...change })).toThrow(name);
   });
 
+  it('gives nothing back of an optional match that is possessive', () => {
+    const vocab = { '<unk>': 0, x: 1, b: 2, xb: 3, xbb: 4 };
+    const pre_tokenizer = { ...regexSplit('xb?+b|x|b'), behavior: 'Isolated' };
+    const whole = { type: 'WordLevel', unk_token: '<unk>', vocab };
+    const tokenizer = createTokenizer({ ...COMMON, pre_tokenizer, model: whole });
+    expect(tokenizer.encode('xb')).toEqual([1, 2]);
+    expect(tokenizer.encode('xbb')).toEqual([4]);
+  });
+
   it('applies byte_fallback of BPE', () => {
     const vocab = { '<0xC3>': 0, '<0xA9>': 1, a: 2 };
     const bpe = { type: 'BPE', byte_fallback: true, vocab, merges: [] };
