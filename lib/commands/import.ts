@@ -23,7 +23,8 @@ import { choice, log } from './common/cli-utils.js';
 
 interface Trainer {
   name: string;
-  title: string;
+  /** Default: its name. */
+  title?: string;
   /** Subfolders of an exported folder that may contain rollouts. */
   rollouts: string[];
   files: (folder: string) => string[];
@@ -31,13 +32,7 @@ interface Trainer {
 }
 
 const TRAINERS: readonly Trainer[] = [
-  {
-    name: 'verl',
-    title: 'verl',
-    rollouts: ['rollouts'],
-    files: verlRolloutFiles,
-    read: readVerlRollouts,
-  },
+  { name: 'verl', rollouts: ['rollouts'], files: verlRolloutFiles, read: readVerlRollouts },
   {
     name: 'trl',
     title: 'TRL',
@@ -45,13 +40,7 @@ const TRAINERS: readonly Trainer[] = [
     read: readTrlRollouts,
     rollouts: ['checkpoints/completions', 'completions'],
   },
-  {
-    name: 'verifiers',
-    title: 'verifiers',
-    files: verifiersRolloutFiles,
-    read: readVerifiersRollouts,
-    rollouts: [],
-  },
+  { name: 'verifiers', files: verifiersRolloutFiles, read: readVerifiersRollouts, rollouts: [] },
 ];
 
 interface ImportSettings {
@@ -119,7 +108,7 @@ export function importCommand(): Command {
   for (const trainer of TRAINERS)
     command.addCommand(
       new Command(trainer.name)
-        .description(`import weights and rollouts written by ${trainer.title}`)
+        .description(`import weights and rollouts written by ${trainer.title ?? trainer.name}`)
         .argument(
           '<folder>',
           `folder of \`export ${trainer.name}\`, or one with a checkpoint or rollouts`,

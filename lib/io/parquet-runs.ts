@@ -79,7 +79,7 @@ function checkPage(
 }
 
 /** @throws Error for a page with a run that is longer than the page */
-export async function checkPages(
+export async function checkRunLengths(
   file: AsyncBuffer,
   metadata: FileMetaData,
   compressors: Compressors,

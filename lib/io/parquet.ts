@@ -13,7 +13,7 @@ import { compressors as decompressors } from 'hyparquet-compressors';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { readStart, writeFileSafely } from './files.js';
 import { nameFormat } from './formats.js';
-import { checkPages } from './parquet-runs.js';
+import { checkRunLengths } from './parquet-runs.js';
 import { shortPath } from './paths.js';
 
 /** Text, a 32-bit integer, a list, or named fields. Any value may be null. */
@@ -155,7 +155,7 @@ export async function readParquet(file: string): Promise<Record<string, unknown>
     const source = await asyncBufferFromFile(file);
     const metadata = await parquetMetadataAsync(source);
     if (!matchesSchema(metadata)) throw new Error('its columns do not match its schema.');
-    await checkPages(source, metadata, compressors);
+    await checkRunLengths(source, metadata, compressors);
     const byColumn = rewrites(metadata);
     const rows = await parquetReadObjects({
       file: source,

@@ -99,7 +99,7 @@ export function checkOutputs(command: Command): void {
         throw new Error(`Expected a file to write to, but ${shortPath(value)} is a folder.`);
       if (option.flags.includes('<file>') && COMPRESSED.test(value))
         throw new Error(
-          `Expected a file to write to, but ${shortPath(value)} would be a compressed one. Leave out the ending and compress the file afterwards.`,
+          `Expected the name of an uncompressed file to write, but got ${shortPath(value)}. Leave out its last ending, and compress the file afterwards.`,
         );
       outputs.push(value);
     }
