@@ -1,6 +1,6 @@
 /** Keeps commands from overwriting what they read, or one output with another. */
 import { existsSync, fstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs';
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { dataSetFiles } from '../../data/flashrag.js';
 import { isSameFile } from '../../io/files.js';
@@ -99,7 +99,7 @@ export function checkOutputs(command: Command): void {
         throw new Error(`Expected a file to write to, but ${shortPath(value)} is a folder.`);
       if (option.flags.includes('<file>') && COMPRESSED.test(value))
         throw new Error(
-          `Expected the name of an uncompressed file to write, but got ${shortPath(value)}. Leave out its last ending, and compress the file afterwards.`,
+          `Expected the name of an uncompressed file to write, but got ${shortPath(value)}. Leave out the ending ${extname(value)}, and compress the file afterwards.`,
         );
       outputs.push(value);
     }

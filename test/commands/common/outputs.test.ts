@@ -87,7 +87,7 @@ it.each([
   ['score t.jsonl hard.jsonl', 'hard.jsonl is the same as t.jsonl'],
   ['view a=t.jsonl b=link.jsonl', 'link.jsonl is the same as t.jsonl'],
   ['export verifiers t.jsonl t.jsonl -o new', 'Leave one out'],
-  ['view t.jsonl --out page.html.gz', 'Leave out the ending'],
+  ['view t.jsonl --out page.html.gz', 'Leave out the ending .gz'],
 ])('rejects - and archives as output, and a file given twice: %s', async (args, reason) => {
   expect(await refusal(args.split(' '), inFolder())).toContain(reason);
   expect(existsSync(inFolder('-'))).toBe(false);
