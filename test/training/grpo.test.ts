@@ -192,14 +192,14 @@ describe('GRPO', () => {
 
   it('leaves rollouts with timed-out searches out of group statistics, loss and metrics', async () => {
     const bm25 = TASK.retriever;
-    const aborted: unknown[] = [];
+    let hanging: AbortSignal | undefined;
     // In the second turn, so that the first one is part of the rollouts left out.
     let calls = 0;
     const retriever: Retriever = {
       name: 'hangs',
       retrieve: (queries, options) => {
         if (++calls !== 2) return bm25.retrieve(queries, options);
-        options.signal!.addEventListener('abort', () => aborted.push(options.signal!.reason));
+        hanging = options.signal; // on a busy machine already aborted
         return new Promise(() => {});
       },
     };
@@ -207,7 +207,7 @@ describe('GRPO', () => {
     const config = tinyTraining({ settings, retrievalDeadlineMs: 10 });
     const rewards = [LENGTH_REWARD];
     const { metrics, trajectories } = await firstStep({}, { config, retriever, rewards });
-    expect(aborted).toEqual([expect.objectContaining({ name: 'TimeoutError' })]);
+    expect(hanging!.reason).toMatchObject({ name: 'TimeoutError' });
     const kept = trajectories.filter((t) => !isTimedOut(t));
     const numLate = trajectories.length - kept.length;
     expect(numLate).toBeGreaterThan(0);
