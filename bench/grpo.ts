@@ -19,7 +19,8 @@ import { trainingEnvironment } from '../lib/io/processes.js';
 import { readTokenizer } from '../lib/policy/folders/folder-settings.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
 import type { Trajectory } from '../lib/rollout/trajectory.js';
-import { trainerSettings, trainingPreset } from '../lib/training/config.js';
+import { trainerSettings } from '../lib/training/config.js';
+import { trainingPreset } from '../lib/training/presets.js';
 import { modelPath } from '../lib/training/models.js';
 import { speeds } from './support/peer.js';
 

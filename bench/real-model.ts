@@ -22,7 +22,8 @@ import {
 } from '../lib/tensor/backend.js';
 import { buildPrompt } from '../lib/text/prompts.js';
 import { TrainedAdapter } from '../lib/training/adapter.js';
-import { trainerSettings, trainingPreset } from '../lib/training/config.js';
+import { trainerSettings } from '../lib/training/config.js';
+import { trainingPreset } from '../lib/training/presets.js';
 import { generate, inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
 
 const REPEATS = 3;

@@ -77,12 +77,8 @@ export { loadRewards } from './training/reward-files.js';
 
 // methods and training
 export { METHODS, resolveRollout, type Method } from './training/methods.js';
-export {
-  parseTrainConfig,
-  trainConfigSchema,
-  trainingPreset,
-  type TrainConfig,
-} from './training/config.js';
+export { parseTrainConfig, trainConfigSchema, type TrainConfig } from './training/config.js';
+export { trainingPreset } from './training/presets.js';
 export { groupAdvantages } from './training/advantages.js';
 export { grpoLoss } from './training/grpo.js';
 export {

@@ -25,12 +25,9 @@ import { createRetriever } from '../retrieval/retrievers.js';
 import { parseTokens, parseTrajectory } from '../rollout/recorded.js';
 import { useBackend } from '../tensor/backend.js';
 import { TAG_FORMS, type PromptForm } from '../text/prompts.js';
-import {
-  mergeOptions,
-  mergeOverrides,
-  parseTrainConfig,
-  trainingPreset,
-} from '../training/config.js';
+import { parseTrainConfig } from '../training/config.js';
+import { mergeOptions, mergeOverrides } from '../training/overrides.js';
+import { trainingPreset } from '../training/presets.js';
 import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/models.js';
 import { choice, exitWith, interruptible, log, parseCount } from './common/cli-utils.js';
 import { checkpointsOption } from './common/options.js';

@@ -23,13 +23,8 @@ import { isCpuBackend } from '../tensor/backend-names.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { weightFiles } from '../tensor/weight-files.js';
 import { decimalText } from '../text/english.js';
-import {
-  configDifferences,
-  mergeOptions,
-  trainerSettings,
-  type ConfigOverrides,
-  type TrainConfig,
-} from '../training/config.js';
+import { trainerSettings, type TrainConfig } from '../training/config.js';
+import { configDifferences, mergeOptions, type ConfigOverrides } from '../training/overrides.js';
 import { trainedMethods } from '../training/methods.js';
 import { DEFAULT_METHOD, modelPath, resolveTrainConfig } from '../training/models.js';
 import { BATCH_ROWS } from '../training/ranks.js';

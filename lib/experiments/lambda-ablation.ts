@@ -12,7 +12,7 @@ import { tradeOffChart } from '../report/charts/trade-off.js';
 import { figureText, gapWords } from '../report/text.js';
 import { rewardConstants } from '../rewards/presets.js';
 import { formatList, countText } from '../text/english.js';
-import type { Lambdas } from '../training/config.js';
+import type { Lambdas } from '../training/presets.js';
 import { isTrained, type PolicyRun } from '../training/policy-runs.js';
 import type { Experiment } from './experiment.js';
 import { partsAhead, findParts, type PaperClaim } from './results/claims.js';

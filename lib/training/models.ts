@@ -16,13 +16,9 @@ import {
 import { howToMake, TRAINED_MODELS } from '../policy/folders/trained-models.js';
 import type { Policy } from '../policy/policy.js';
 import { chatTemplate } from '../text/chat-template.js';
-import {
-  mergeOverrides,
-  parseTrainConfig,
-  trainingPreset,
-  type ConfigOverrides,
-  type TrainConfig,
-} from './config.js';
+import { parseTrainConfig, type TrainConfig } from './config.js';
+import { mergeOverrides, type ConfigOverrides } from './overrides.js';
+import { trainingPreset } from './presets.js';
 import { TRAINER_NAMES } from './methods.js';
 
 export const DEFAULT_METHOD = 'parallelsearch';

@@ -5,15 +5,9 @@ import { CHECKPOINTS } from '../io/paths.js';
 import { listFolders, type PolicyFolders } from '../policy/folders/folder-settings.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { InformationCut, RolloutConfig } from '../rollout/options.js';
-import {
-  mergeOverrides,
-  parseTrainConfig,
-  trainerSettings,
-  trainingPreset,
-  withSettings,
-  type Lambdas,
-  type TrainConfig,
-} from './config.js';
+import { parseTrainConfig, trainerSettings, withSettings, type TrainConfig } from './config.js';
+import { mergeOverrides } from './overrides.js';
+import { trainingPreset, type Lambdas } from './presets.js';
 import { resolveRollout, trainedBy, zeroSearchSimulator } from './methods.js';
 import { initialModelName, type InitialModelName } from './models.js';
 

@@ -6,7 +6,7 @@ import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { loadLocalPolicy } from '../../lib/policy/folders/model-folder.js';
 import { tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
-import { trainingPreset } from '../../lib/training/config.js';
+import { trainingPreset } from '../../lib/training/presets.js';
 import { temporaryFolder } from '../folder.js';
 import { startVllmStandIn } from '../policy/api/vllm-stand-in.js';
 import { QUESTIONS } from '../training/tiny.js';

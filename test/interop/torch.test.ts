@@ -20,7 +20,7 @@ import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
 import type { SearchTurn } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { trainingPreset } from '../../lib/training/config.js';
+import { trainingPreset } from '../../lib/training/presets.js';
 import { temporaryFolder } from '../folder.js';
 import { MODEL } from './exports.js';
 import { PATIENCE_MS, runPython, trlPython } from './python.js';

@@ -2,15 +2,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
 import { configHash } from '../../lib/io/provenance.js';
+import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js';
 import {
   configDifferences,
   mergeOverrides,
   parseSetting,
-  parseTrainConfig,
-  trainerSettings,
-  trainingPreset,
   type ConfigOverrides,
-} from '../../lib/training/config.js';
+} from '../../lib/training/overrides.js';
+import { trainingPreset } from '../../lib/training/presets.js';
 import { trainedMethods } from '../../lib/training/methods.js';
 import { resolveTrainConfig } from '../../lib/training/models.js';
 

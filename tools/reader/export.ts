@@ -11,7 +11,9 @@ import { loadRealWorld, MULTI_HOP, RETRIEVER } from '../../lib/experiments/real-
 import { writeRows } from '../../lib/interop/rows.js';
 import { writeTorch } from '../../lib/interop/torch.js';
 import { createRandom } from '../../lib/random.js';
-import { mergeOverrides, parseTrainConfig, trainingPreset } from '../../lib/training/config.js';
+import { parseTrainConfig } from '../../lib/training/config.js';
+import { mergeOverrides } from '../../lib/training/overrides.js';
+import { trainingPreset } from '../../lib/training/presets.js';
 import { BOTH_METHODS } from '../../lib/training/methods.js';
 import { makeQuestions, plainTitle } from './made-questions.js';
 

@@ -29,7 +29,7 @@ import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
 import { limitThreads, type BackendName } from '../../tensor/backend-names.js';
 import type { BackendReport } from '../../tensor/backend.js';
 import { formatList } from '../../text/english.js';
-import { mergeOptions, type ConfigOverrides } from '../../training/config.js';
+import { mergeOptions, type ConfigOverrides } from '../../training/overrides.js';
 import { resolveRollout, trainedBy } from '../../training/methods.js';
 import {
   adapterBase,

@@ -15,12 +15,9 @@ import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { createRetriever } from '../../retrieval/retrievers.js';
 import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
-import {
-  mergeOverrides,
-  parseTrainConfig,
-  type TrainConfig,
-  trainingPreset,
-} from '../../training/config.js';
+import { parseTrainConfig, type TrainConfig } from '../../training/config.js';
+import { mergeOverrides } from '../../training/overrides.js';
+import { trainingPreset } from '../../training/presets.js';
 import { BOTH_METHODS, METHODS, trainedBy } from '../../training/methods.js';
 
 /** SmolLM2-135M-Instruct made by `parallelsearch model`, or `PARALLELSEARCH_MODEL`. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { matching, type PaperCell, type TidyContrast } from '../../evaluation/table.js';
 import { packagePath } from '../../io/paths.js';
-import type { Lambdas } from '../../training/config.js';
+import type { Lambdas } from '../../training/presets.js';
 import { METHODS } from '../../training/methods.js';
 import { INITIAL_MODELS } from '../../training/models.js';
 

@@ -16,7 +16,7 @@ import { TRAJECTORIES_FILE } from '../../policy/folders/folder-settings.js';
 import { createRandom } from '../../random.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { flatten } from '../../training/config.js';
+import { flatten } from '../../training/overrides.js';
 import { readDescription, readSteps, TAIL_BYTES, type StepMetrics } from '../run/folder.js';
 
 /** What was recorded for a run; missing parts are empty. */

@@ -13,7 +13,8 @@ import {
 } from '../../policy/folders/folder-settings.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { trainConfigSchema, trainingPreset, type TrainConfig } from '../../training/config.js';
+import { trainConfigSchema, type TrainConfig } from '../../training/config.js';
+import { trainingPreset } from '../../training/presets.js';
 import { parseModelName } from '../../training/models.js';
 import type { RunDescription } from '../../training/run.js';
 

@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeStepsLeft, stepsLeft } from '../../../lib/commands/common/training-estimates.js';
-import { trainingPreset, withSettings } from '../../../lib/training/config.js';
+import { withSettings } from '../../../lib/training/config.js';
+import { trainingPreset } from '../../../lib/training/presets.js';
 import { temporaryFolder } from '../../folder.js';
 
 const root = temporaryFolder();

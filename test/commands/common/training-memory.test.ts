@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { trainingMemory } from '../../../lib/commands/common/training-estimates.js';
 import { isLarge, parseModelConfig } from '../../../lib/policy/model/families.js';
-import { trainingPreset, withSettings } from '../../../lib/training/config.js';
+import { withSettings } from '../../../lib/training/config.js';
+import { trainingPreset } from '../../../lib/training/presets.js';
 import { CONFIG } from '../../training/tiny.js';
 
 const SMOLLM2 = parseModelConfig({

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../../lib/io/paths.js';
 import { readDescription, readRollouts, readRun } from '../../../lib/pages/run/folder.js';
 import { runVersion, sampleSteps } from '../../../lib/pages/run/folder.js';
-import { configDifferences } from '../../../lib/training/config.js';
+import { configDifferences } from '../../../lib/training/overrides.js';
 import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from './run.js';
 

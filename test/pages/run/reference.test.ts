@@ -5,7 +5,9 @@ import { packagePath } from '../../../lib/io/paths.js';
 import type { StepMetrics } from '../../../lib/pages/run/folder.js';
 import { findReference, incomparableSettings, ownMean } from '../../../lib/pages/run/reference.js';
 import { REFERENCE_FILE, type Reference } from '../../../lib/pages/run/reference.js';
-import { mergeOverrides, parseTrainConfig, trainingPreset } from '../../../lib/training/config.js';
+import { parseTrainConfig } from '../../../lib/training/config.js';
+import { mergeOverrides } from '../../../lib/training/overrides.js';
+import { trainingPreset } from '../../../lib/training/presets.js';
 import { makeReferences, referenceBands } from '../../../tools/reference/reference-curves.js';
 
 const PRESET = trainingPreset('parallelsearch', 'instruct-1', 1);

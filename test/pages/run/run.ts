@@ -1,7 +1,8 @@
 /** A synthetic run. */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { trainingPreset, withSettings } from '../../../lib/training/config.js';
+import { withSettings } from '../../../lib/training/config.js';
+import { trainingPreset } from '../../../lib/training/presets.js';
 import type { RunDescription } from '../../../lib/training/run.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
 
