@@ -63,7 +63,7 @@ export interface MarkdownRenderer {
 
 /** The text of inline Markdown without markup; formulas are kept verbatim. */
 const plainText = (tokens: readonly Token[]): string =>
-  tokens.map(({ type, content }) => (/break$/.test(type) ? ' ' : content)).join('');
+  restoreBars(tokens.map(({ type, content }) => (/break$/.test(type) ? ' ' : content)).join(''));
 
 /**
  * Creates a page's Markdown renderer: unique ids; raw HTML, unsafe links become text.
@@ -76,7 +76,13 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
   // Jupyter's links to a section have its text, with hyphens for spaces.
   const normalizeLink = markdown.normalizeLink.bind(markdown);
   markdown.normalizeLink = (url) =>
-    /^#(?!cell-|$)/.test(url) ? `#${slug(decode(url))}` : normalizeLink(url);
+    /^#(?!cell-|$)/.test(url) ? `#${slug(decode(url))}` : normalizeLink(restoreBars(url));
+  markdown.core.ruler.after('normalize', 'bars', (state) => {
+    state.src = state.src.replace(MATH_OR_OTHER, (text, ...match) => {
+      const { other } = match.at(-1) as { other?: string };
+      return other === undefined ? text.replaceAll('|', BAR) : text;
+    });
+  });
   // Formulas are kept verbatim, as in Jupyter.
   markdown.inline.ruler.before('escape', 'math', (state, isSilent) => {
     MATH.lastIndex = state.pos;
@@ -129,12 +135,20 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
   return {
     headings,
     paragraphs,
-    render: (text, attachments) => trustedHtml(markdown.render(text, { attachments })),
+    render: (text, attachments) => trustedHtml(restoreBars(markdown.render(text, { attachments }))),
   };
 }
 
 const MATH =
   /\$\$[^]+?\$\$|\\begin\{(\w+\*?)\}[^]+?\\end\{\1\}|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
+/** A formula, or an escape or code span, where a dollar begins none. */
+const MATH_OR_OTHER = new RegExp(
+  `${MATH.source}|(?<other>\\\\[^]|(?<ticks>\`+)(?:(?!\\n\\s*\\n)[^])*?(?<!\`)\\k<ticks>(?!\`))`,
+  'g',
+);
+/** Stands for a bar in a formula, which must not end a table's cell. */
+const BAR = '\ufdd0';
+const restoreBars = (text: string): string => text.replaceAll(BAR, '|');
 
 /** Ids of a page's own elements. */
 const OWN_ID = /^(?:bibtex|chart-\d+|cite|content|later|provenance)$/;

@@ -432,6 +432,30 @@ describe('outputs and cells of all kinds', () => {
   });
 
   it.each([
+    ['$|x|$', '$|x|$'],
+    ['$\\|a_1\\| < *b*$', '$\\|a_1\\| &lt; *b*$'],
+    ['$$|x|$$', '$$|x|$$'],
+    ['`^a$` or `b$`', '<code>^a$</code> or <code>b$</code>'],
+    ['\\$a', '$a'],
+  ])('keeps the cells of a table with %s', async (cell, shown) => {
+    const html = await page(markdown(`| a | b |\n|---|---|\n| ${cell} | 2 |`));
+    expect(html).toContain(`<td>${shown}</td>\n<td>2</td>`);
+  });
+
+  it('ends cells at bars outside formulas, and shows those of formulas in text, code and links', async () => {
+    const rows = ['| `a$|b$` | 2 |', '| \\$a | b$ |', '| $5 | $6 |'];
+    const html = await page(markdown(`| a | b |\n|---|---|\n${rows.join('\n')}`));
+    expect(html).toContain('<td>`a$</td>\n<td>b$`</td>');
+    expect(html).toContain('<td>$a</td>\n<td>b$</td>');
+    expect(html).toContain('<td>$5</td>\n<td>$6</td>');
+    const text = '# Of $|x|$\n\n    $|y|$\n\n[$|z|$](https://x.org/$a|b$)';
+    const { html: whole, title } = await reportHtml(notebookOf(markdown(text)));
+    expect(title).toBe('Of $|x|$');
+    expect(whole).toContain('$|y|$');
+    expect(whole).toContain('<a href="https://x.org/$a%7Cb$">$|z|$</a>');
+  });
+
+  it.each([
     '<svg xmlns="http://www.w3.org/2000/svg"><foreignObject><meta http-equiv="refresh" content="0;url=https://x.org"/></foreignObject></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><meta http-equiv="refresh" content="0"></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><a href="https://x.org"><text>x</text></a></svg>',
