@@ -14,6 +14,10 @@ export interface PackageTokenizer {
   decoder: Step | null;
   model: {
     unk_token_id?: number;
+    tokens_to_ids: Map<string, number>;
+    /** Of BPE models only: all tokens of a piece, also unknown ones. */
+    bpe?(piece: string): string[];
+    config: { unk_token?: string | null; byte_fallback?: boolean };
     _call(tokens: string[]): string[];
     /** Of unigram models only. */
     populate_nodes?(lattice: Lattice): void;
@@ -336,6 +340,28 @@ function correctPaths({ model }: PackageTokenizer): void {
 }
 
 /**
+ * Makes BPE without an unknown token drop unknown characters before merging; the package
+ * drops them afterwards, so that their neighbours stay apart.
+ */
+function correctUnknown({ model }: PackageTokenizer): void {
+  const merge = model.bpe?.bind(model);
+  const { unk_token: unknown, byte_fallback: hasBytes } = model.config;
+  if (!merge || (unknown ?? null) !== null) return;
+  const isKnown = (text: string): boolean => model.tokens_to_ids.has(text);
+  const byteTokens = (character: string): string[] =>
+    Array.from(
+      new TextEncoder().encode(character),
+      (byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`,
+    );
+  model.bpe = (piece) =>
+    merge(
+      Array.from(piece)
+        .filter((c) => isKnown(c) || (hasBytes && byteTokens(c).every(isKnown)))
+        .join(''),
+    );
+}
+
+/**
  * Creates a tokenizer from a `tokenizer.json`. Decoding is exact, whatever its settings.
  * @throws Error for JSON that the package or these corrections cannot apply
  */
@@ -356,6 +382,7 @@ export function createReferenceTokenizer(json: object): PackageTokenizer {
   correctStep(tokenizer.decoder);
   correctStripping(tokenizer);
   correctPaths(tokenizer);
+  correctUnknown(tokenizer);
   // Consecutive unknown tokens are fused only within a piece of text.
   const { model } = tokenizer;
   const encodePieces = model._call.bind(model);

@@ -68,6 +68,8 @@ const tokenizerSchema = z.object({
       dropout: unset,
       byte_fallback: z.boolean().nullish(),
       continuing_subword_prefix: z.string().nullish(),
+      end_of_word_suffix: z.string().nullish(),
+      unk_token: z.string().nullish(),
     })
     .refine(({ type, byte_fallback }) => type !== 'Unigram' || !byte_fallback, {
       path: ['byte_fallback'],
@@ -76,7 +78,14 @@ const tokenizerSchema = z.object({
     .refine(({ type, continuing_subword_prefix: prefix }) => type !== 'BPE' || !prefix, {
       path: ['continuing_subword_prefix'],
       error: 'BPE with a prefix of continuing pieces is not supported',
-    }),
+    })
+    .refine(
+      ({ type, end_of_word_suffix: suffix, unk_token }) => type !== 'BPE' || !suffix || unk_token,
+      {
+        path: ['end_of_word_suffix'],
+        error: 'BPE with a suffix of last pieces but no unknown token is not supported',
+      },
+    ),
   added_tokens: z.array(tokenSchema).default([]),
   normalizer: stepsSchema.nullish(),
   pre_tokenizer: stepsSchema.nullish(),

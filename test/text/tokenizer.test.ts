@@ -471,6 +471,7 @@ describe('createTokenizer', () => {
     ['dropout', { model: { ...model, dropout: 0.1 } }],
     ['byte_fallback', { model: { type: 'Unigram', vocab: [['a', -1]], byte_fallback: true } }],
     ['continuing_subword_prefix', { model: { ...model, continuing_subword_prefix: '##' } }],
+    ['end_of_word_suffix', { model: { ...model, unk_token: null, end_of_word_suffix: '</w>' } }],
     ['behavior', { pre_tokenizer: { type: 'Split', pattern: { String: 'a' }, behavior: 'Else' } }],
     [
       'prepend_scheme',
@@ -504,6 +505,20 @@ describe('createTokenizer', () => {
     const vocab = { '<0xC3>': 0, '<0xA9>': 1, a: 2 };
     const bpe = { type: 'BPE', byte_fallback: true, vocab, merges: [] };
     expect(createTokenizer({ ...COMMON, model: bpe }).encode('aé')).toEqual([2, 0, 1]);
+  });
+
+  // By tokenizers 0.23.3.
+  it.each<[object, number[][]]>([
+    [{}, [[2], [2], []]],
+    [{ byte_fallback: true, vocab: { '<0x7A>': 4 } }, [[0, 4, 1], [2], [4]]],
+    [{ ignore_merges: true, vocab: { azb: 4 } }, [[4], [2], []]],
+    [{ unk_token: '?' }, [[0, 3, 1], [0, 3, 1], [3]]],
+  ])('drops characters that BPE does not know before merging: %j', (settings, ids) => {
+    const { vocab, ...more } = { vocab: {}, ...settings };
+    const known = { a: 0, b: 1, ab: 2, '?': 3, ...vocab };
+    const bpe = { type: 'BPE', ...more, vocab: known, merges: [['a', 'b']] };
+    const tokenizer = createTokenizer({ ...COMMON, model: bpe });
+    expect(['azb', 'aéb', 'z'].map((text) => tokenizer.encode(text))).toEqual(ids);
   });
 
   it('may have fewer ids than the model, not more', () => {
