@@ -12,6 +12,7 @@ import { boundedArray } from '../../io/json.js';
 import { readJson } from '../../io/files.js';
 import { splitCredentials } from '../../io/credentials.js';
 import { AnswerError, describeAnswer, HttpError, requestJson } from '../../io/http.js';
+import type { FileTokenizer } from '../../text/tokenizer.js';
 import { readTokenizer } from '../folders/folder-settings.js';
 import {
   addRemedy,
@@ -78,34 +79,35 @@ async function configuredLength(folder: string): Promise<number | undefined> {
 
 const CHAT_ENDPOINT = /\/chat\/completions\/*$/;
 
-/**
- * Opens a policy on a server with OpenAI's completions API.
- * @param url such as `http://127.0.0.1:8000/v1`
- * @param options.model needed if the server offers several
- * @param options.tokenizer needed unless the server names a folder on this machine
- * @throws Error if there is no such server or model, or the model's tokenizer or context
- * length is unknown
- */
-export async function openCompletionsPolicy(
-  url: string,
-  options: OpenAiOptions = {},
-): Promise<Policy> {
+/** A served model, its tokenizer, and how to ask it. */
+interface CompletionsServer {
+  /** Address without credentials, for messages. */
+  base: string;
+  model: string;
+  tokenizer: FileTokenizer;
+  /** Folder of the tokenizer. */
+  folder: string;
+  maxLength: number;
+  complete(body: CompletionsBody, signal?: AbortSignal): Promise<Choice>;
+}
+
+interface CompletionsBody {
+  prompt: string | readonly number[];
+  max_tokens: number;
+}
+
+/** @throws Error if there is no server or model, or no tokenizer or context length */
+async function connect(url: string, options: OpenAiOptions): Promise<CompletionsServer> {
   const address = trimEndpoint(url);
   const base = splitCredentials(address).url;
   if (CHAT_ENDPOINT.test(url))
     throw new Error(
       `Expected chat:${base} for chat completions, but got ${splitCredentials(url).url}.`,
     );
-  const { maxConcurrency = 256 } = options;
   const limits = requestLimits(options);
   const server = "a server with OpenAI's API";
-  const request = (
-    path: string,
-    more: Partial<Parameters<typeof requestJson>[1]> = {},
-  ): Promise<unknown> => requestJson(`${address}/${path}`, { ...limits, ...more, server });
-
   // Servers need not list their models if the model is named.
-  const served = await request('models').then(
+  const served = await requestJson(`${address}/models`, { ...limits, server }).then(
     (answer) => parseModels(modelsSchema, { base, answer }),
     (error: unknown) => {
       const isAnswered = error instanceof HttpError && error.status !== undefined;
@@ -127,14 +129,10 @@ export async function openCompletionsPolicy(
       `Expected the context length of ${model} from ${base} or from a config.json in ${folder}, but neither has it. Name a folder with both files with --tokenizer.`,
     );
 
-  const complete = async (
-    body: { max_tokens: number; prompt: string | readonly number[] },
-    signal?: AbortSignal,
-  ): Promise<Choice> => {
-    const { max_tokens: maxNewTokens, prompt } = body;
-    const maxResponseBytes = maxAnswerBytes(maxNewTokens, prompt.length);
-    const sent = { body: { model, ...body }, signal, maxResponseBytes };
-    const answer = await request('completions', sent);
+  const complete = async (body: CompletionsBody, signal?: AbortSignal): Promise<Choice> => {
+    const maxResponseBytes = maxAnswerBytes(body.max_tokens, body.prompt.length);
+    const sent = { ...limits, server, body: { model, ...body }, signal, maxResponseBytes };
+    const answer = await requestJson(`${address}/completions`, sent);
     const { data, error } = completionSchema.safeParse(answer);
     const reason = data?.choices[0].finish_reason;
     if (isCutOff(reason))
@@ -146,48 +144,68 @@ export async function openCompletionsPolicy(
       `Expected OpenAI's completions from ${base}, but ${describeAnswer(answer, error)}`,
     );
   };
+  return { base, model, tokenizer, folder, maxLength, complete };
+}
+
+/** Continues a context by token ids. */
+async function continueIds(
+  { base, model, tokenizer, folder, complete }: CompletionsServer,
+  context: readonly number[],
+  body: Omit<CompletionsBody, 'prompt'>,
+  { temperature, maxNewTokens, signal }: SamplingOptions,
+): Promise<Generation> {
+  const choice = await complete({ ...body, ...VLLM_PARAMS, prompt: context }, signal);
+  const { vocabSize } = tokenizer;
+  const tokenIds = readIds(choice, { base, maxNewTokens, vocabSize });
+  // A stop string cuts the server's text, but not its ids.
+  const text = tokenizer.decode(tokenIds);
+  if (!text.trimStart().startsWith(choice.text.trimStart()))
+    throw new Error(
+      `Expected the tokenizer in ${folder} to be that of ${model}, but the server decodes the same ids to ${JSON.stringify(choice.text)}, the tokenizer to ${JSON.stringify(text)}. Name the right one with --tokenizer.`,
+    );
+  // vLLM returns log-probs of the raw logits: right at temperature 1 and for greedy
+  // decoding.
+  const isRaw = temperature === 0 || temperature === 1;
+  const logProbs = isRaw ? choice.logprobs?.token_logprobs : undefined;
+  return { tokenIds, text, finish: finishReason(choice), ...(logProbs && { logProbs }) };
+}
+
+/** Continues a context by text, for servers that return no token ids. */
+async function continueText(
+  { tokenizer, complete }: CompletionsServer,
+  context: readonly number[],
+  body: Omit<CompletionsBody, 'prompt'>,
+  { stop, signal }: SamplingOptions,
+): Promise<Generation> {
+  // Servers put the begin token before a text themselves.
+  const text = tokenizer.decodeForOthers(context);
+  const { beginToken = '' } = tokenizer;
+  const prompt = text.startsWith(beginToken) ? text.slice(beginToken.length) : text;
+  const choice = await complete({ ...body, prompt }, signal);
+  const finish = finishReason(choice);
+  const written = finish === 'stop' ? closeTag(choice.text, stop) : choice.text;
+  return { tokenIds: tokenizer.encode(written), text: written, finish };
+}
+
+/**
+ * Opens a policy on a server with OpenAI's completions API.
+ * @param url such as `http://127.0.0.1:8000/v1`
+ * @param options.model needed if the server offers several
+ * @param options.tokenizer needed unless the server names a folder on this machine
+ * @throws Error if there is no such server or model, or the model's tokenizer or context
+ * length is unknown
+ */
+export async function openCompletionsPolicy(
+  url: string,
+  options: OpenAiOptions = {},
+): Promise<Policy> {
+  const server = await connect(url, options);
+  const { base, model, tokenizer, maxLength, complete } = server;
   const hasIds = await returnsIds(() =>
     complete({ ...VLLM_PARAMS, prompt: tokenizer.encode('A'), max_tokens: 1 }),
   ).catch(addRemedy);
-  const limit = pLimit(maxConcurrency);
-
-  const continueRow = async (
-    context: readonly number[],
-    row: number,
-    { temperature, topP, maxNewTokens, stop, randoms, signal }: SamplingOptions,
-  ): Promise<Generation> => {
-    const body = {
-      temperature,
-      top_p: topP,
-      max_tokens: maxNewTokens,
-      stop,
-      ...(temperature > 0 && { seed: randoms[row].integer(2 ** 31) }),
-    };
-    if (!hasIds) {
-      // Servers put the begin token before a text themselves.
-      const text = tokenizer.decodeForOthers(context);
-      const { beginToken = '' } = tokenizer;
-      const prompt = text.startsWith(beginToken) ? text.slice(beginToken.length) : text;
-      const choice = await complete({ ...body, prompt }, signal);
-      const finish = finishReason(choice);
-      const written = finish === 'stop' ? closeTag(choice.text, stop) : choice.text;
-      return { tokenIds: tokenizer.encode(written), text: written, finish };
-    }
-    const choice = await complete({ ...body, ...VLLM_PARAMS, prompt: context }, signal);
-    const { vocabSize } = tokenizer;
-    const tokenIds = readIds(choice, { base, maxNewTokens, vocabSize });
-    // A stop string cuts the server's text, but not its ids.
-    const text = tokenizer.decode(tokenIds);
-    if (!text.trimStart().startsWith(choice.text.trimStart()))
-      throw new Error(
-        `Expected the tokenizer in ${folder} to be that of ${model}, but the server decodes the same ids to ${JSON.stringify(choice.text)}, the tokenizer to ${JSON.stringify(text)}. Name the right one with --tokenizer.`,
-      );
-    // vLLM returns log-probs of the raw logits: right at temperature 1 and for greedy
-    // decoding.
-    const isRaw = temperature === 0 || temperature === 1;
-    const logProbs = isRaw ? choice.logprobs?.token_logprobs : undefined;
-    return { tokenIds, text, finish: finishReason(choice), ...(logProbs && { logProbs }) };
-  };
+  const continueContext = hasIds ? continueIds : continueText;
+  const limit = pLimit(options.maxConcurrency ?? 256);
   return {
     name: model,
     tokenizer,
@@ -196,12 +214,17 @@ export async function openCompletionsPolicy(
     note: hasIds
       ? `policy: ${model} at ${base}, by token ids`
       : `policy: ${model} at ${base}, by text only: without token ids its answers can be evaluated and scored, but not trained on`,
-    generate: (contexts, sampling) =>
-      Promise.all(
-        contexts.map((context, row) =>
-          limit(() => continueRow(context, row, sampling)).catch(refuse),
-        ),
-      ),
+    generate: (contexts, sampling) => {
+      const { temperature, topP, maxNewTokens, stop, randoms } = sampling;
+      const continueRow = (context: readonly number[], row: number): Promise<Generation> => {
+        const seed = temperature > 0 && { seed: randoms[row].integer(2 ** 31) };
+        const body = { temperature, top_p: topP, max_tokens: maxNewTokens, stop, ...seed };
+        return continueContext(server, context, body, sampling);
+      };
+      return Promise.all(
+        contexts.map((context, row) => limit(() => continueRow(context, row)).catch(refuse)),
+      );
+    },
   };
 }
 
