@@ -14,7 +14,7 @@ import { MODEL } from '../lib/experiments/real-model/settings.js';
 import { jsonLine, writeFileSafely } from '../lib/io/files.js';
 import { CHECKPOINTS, ENCODER, packagePath, SMALL_WORLD } from '../lib/io/paths.js';
 import { startProgress, type Progress } from '../lib/io/progress.js';
-import { REFERENCE_FILE } from '../lib/pages/run/reference.js';
+import { REFERENCE_FILE } from '../lib/pages/runs/reference.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 import {
   initialModelName,

@@ -2,13 +2,13 @@
 import { Command } from 'commander';
 import { group } from 'd3-array';
 import { writeFileSafely } from '../io/files.js';
-import { compareHtml, readComparison } from '../pages/compare/page.js';
+import { compareHtml, readComparison } from '../pages/runs/comparison-page.js';
 import {
   finalFigures,
   parseSources,
   type FinalFigure,
   type RunSource,
-} from '../pages/compare/runs.js';
+} from '../pages/runs/comparison.js';
 import { figureText, intervalText } from '../report/text.js';
 import { metricDecimals, metricInfo } from '../report/titles.js';
 import { formatList, plural } from '../text/english.js';

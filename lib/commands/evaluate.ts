@@ -6,7 +6,7 @@ import { loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.js';
 import type { Measurement } from '../evaluation/measurement.js';
 import { writeFileSafely } from '../io/files.js';
-import { compareHtml } from '../pages/compare/page.js';
+import { compareHtml } from '../pages/runs/comparison-page.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import type { TotalUsage } from '../rollout/trajectory.js';
 import { formatList } from '../text/english.js';

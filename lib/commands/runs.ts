@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
-import { runsPageHtml } from '../pages/runs/page.js';
-import { startRunsServer } from '../pages/runs/server.js';
+import { runsPageHtml } from '../pages/runs/runs-page.js';
+import { startRunsServer } from '../pages/runs/runs-server.js';
 import { exitWith, interruptible, log, parsePort } from './common/cli-utils.js';
 
 /** Serves the page until Ctrl-C, or writes it; the exit code is 130 or 0. */

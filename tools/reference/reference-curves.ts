@@ -2,14 +2,14 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { flatGroup, quantile, range } from 'd3-array';
-import { readDescription, readSteps, type StepMetrics } from '../../lib/pages/run/folder.js';
+import { readDescription, readSteps, type StepMetrics } from '../../lib/pages/runs/folder.js';
 import {
   incomparableSettings,
   initialModelKind,
   valuesNear,
   type BandPoint,
   type Reference,
-} from '../../lib/pages/run/reference.js';
+} from '../../lib/pages/runs/reference.js';
 
 /** Metrics with a band. */
 const METRICS = [

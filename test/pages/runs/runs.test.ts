@@ -1,12 +1,12 @@
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findRuns, runsPageHtml } from '../../../lib/pages/runs/page.js';
-import { startRunsServer } from '../../../lib/pages/runs/server.js';
+import { findRuns, runsPageHtml } from '../../../lib/pages/runs/runs-page.js';
+import { startRunsServer } from '../../../lib/pages/runs/runs-server.js';
 import { closeChromium, openPage, testsPages } from '../../browser/chromium.js';
 import { accessibilityComplaints, complaintsAboutReport } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
-import { RUN, writeStep } from '../run/run.js';
+import { RUN, writeStep } from './run.js';
 
 const root = temporaryFolder();
 const NAMES = ['low', 'grid/a', 'grid/b'];

@@ -4,7 +4,7 @@ import { serve, startWorker, type Worker } from '../../io/processes.js';
 import { markupHtml } from '../../report/markup.js';
 import type { RunDescription } from '../../training/run.js';
 import { readRollouts, readRun, runVersion } from './folder.js';
-import { runContent, runPageHtml } from './page.js';
+import { runContent, runPageHtml } from './run-page.js';
 import { stepRollouts } from './rollouts.js';
 
 interface WatchOptions extends RunDescription {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startWatchServer } from '../../../lib/pages/run/server.js';
+import { startWatchServer } from '../../../lib/pages/runs/run-server.js';
 import { closeChromium, openPage, testsPages } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';

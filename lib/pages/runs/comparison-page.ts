@@ -14,9 +14,9 @@ import type { Trajectory } from '../../rollout/trajectory.js';
 import { exactMatch } from '../../text/answer-match.js';
 import { formatList } from '../../text/english.js';
 import { tableFigure } from '../figures.js';
-import { curveCharts, type CurvesChart } from '../run/curves.js';
-import { sectionsPage } from '../run/frame.js';
-import { rolloutFacts } from '../run/rollouts.js';
+import { curveCharts, type CurvesChart } from './curves.js';
+import { sectionsPage } from './frame.js';
+import { rolloutFacts } from './rollouts.js';
 import { sectionMarkup } from '../sections.js';
 import {
   METRICS,
@@ -25,7 +25,7 @@ import {
   readComparedRuns,
   type ComparedRun,
   type RunSource,
-} from './runs.js';
+} from './comparison.js';
 
 /** Maximum points per curve; longer curves are averaged. */
 const MAX_POINTS = 60;

@@ -9,14 +9,14 @@ import { markup, type Content, type Markup } from '../../report/markup.js';
 import { intervalText, figureText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';
 import { countText } from '../../text/english.js';
-import { metricCharts } from '../compare/page.js';
-import { METRICS, finalFigure, readTraining, type ComparedRun } from '../compare/runs.js';
+import { metricCharts } from './comparison-page.js';
+import { METRICS, finalFigure, readTraining, type ComparedRun } from './comparison.js';
 import { scrollable } from '../figures.js';
 import { dataScript } from '../page.js';
-import { curveCharts } from '../run/curves.js';
-import { readRollouts, runVersion, sampleSteps } from '../run/folder.js';
-import { liveMarkup, sectionsPage } from '../run/frame.js';
-import { rolloutSlider, type SteppedRollouts } from '../run/rollouts.js';
+import { curveCharts } from './curves.js';
+import { readRollouts, runVersion, sampleSteps } from './folder.js';
+import { liveMarkup, sectionsPage } from './frame.js';
+import { rolloutSlider, type SteppedRollouts } from './rollouts.js';
 import { sectionMarkup } from '../sections.js';
 
 /** A run in a folder of runs, named by its path in it. */

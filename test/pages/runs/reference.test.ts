@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../../lib/io/paths.js';
-import type { StepMetrics } from '../../../lib/pages/run/folder.js';
-import { findReference, incomparableSettings, ownMean } from '../../../lib/pages/run/reference.js';
-import { REFERENCE_FILE, type Reference } from '../../../lib/pages/run/reference.js';
+import type { StepMetrics } from '../../../lib/pages/runs/folder.js';
+import { findReference, incomparableSettings, ownMean } from '../../../lib/pages/runs/reference.js';
+import { REFERENCE_FILE, type Reference } from '../../../lib/pages/runs/reference.js';
 import { parseTrainConfig } from '../../../lib/training/config.js';
 import { mergeOverrides } from '../../../lib/training/overrides.js';
 import { trainingPreset } from '../../../lib/training/presets.js';

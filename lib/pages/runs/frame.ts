@@ -1,4 +1,4 @@
-/** The frame of pages about training runs: sections, kept up to date during training. */
+/** The frame of the pages of runs: sections, kept up to date during training. */
 import { markup, type Content, type Markup } from '../../report/markup.js';
 import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../report/styles.js';
 import { bundleScript, pageHtml, type Page } from '../page.js';

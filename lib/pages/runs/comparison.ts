@@ -17,7 +17,7 @@ import { createRandom } from '../../random.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { flatten } from '../../training/overrides.js';
-import { readDescription, readSteps, TAIL_BYTES, type StepMetrics } from '../run/folder.js';
+import { readDescription, readSteps, TAIL_BYTES, type StepMetrics } from './folder.js';
 
 /** What was recorded for a run; missing parts are empty. */
 export interface ComparedRun {

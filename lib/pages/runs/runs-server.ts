@@ -1,12 +1,12 @@
 /** Serves the pages of a folder of runs, to this machine only. */
 import type { LocalServer } from '../../io/local-server.js';
 import { markup, markupHtml } from '../../report/markup.js';
-import { compareHtml, readComparison } from '../compare/page.js';
+import { compareHtml, readComparison } from './comparison-page.js';
 import { withNavigation } from '../page.js';
-import { readDescription, readRun } from '../run/folder.js';
-import { runPageHtml } from '../run/page.js';
-import { contentRoute, rolloutsRoute, servePages } from '../run/server.js';
-import { findRuns, runsContent, runsPageHtml, runsVersion } from './page.js';
+import { readDescription, readRun } from './folder.js';
+import { runPageHtml } from './run-page.js';
+import { contentRoute, rolloutsRoute, servePages } from './run-server.js';
+import { findRuns, runsContent, runsPageHtml, runsVersion } from './runs-page.js';
 
 /** Adds a link to the page of all runs. */
 const withLink = (html: string): string =>
