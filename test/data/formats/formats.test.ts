@@ -206,6 +206,18 @@ describe('MuSiQue', () => {
     ]);
   });
 
+  it.each(['#1', '# 1', '＃1', '#１', '＃　１'])('reads the reference %s', (reference) => {
+    const steps = [
+      { id: 1, question: 'Who directed it?', answer: 'Bo' },
+      { id: 2, question: `When was ${reference} born?`, answer: '1904' },
+    ];
+    const question = read(musique, { ...MUSIQUE_TWO_AND_ONE, question_decomposition: steps });
+    expect(graphOf(question)[1]).toMatchObject({
+      question: 'When was Bo born?',
+      dependsOn: ['q1'],
+    });
+  });
+
   it('writes references for whole words, and null if no paragraph supports a step', () => {
     const passages = new PassageCollector();
     const steps = [
@@ -241,6 +253,8 @@ describe('MuSiQue', () => {
     [['May'], 'Who may have died in May?', 'Who may have died in #1?', 'kept'],
     [['Hit #1'], 'Who sang Hit #1?', 'Who sang #1?', 'kept'],
     [['Bo'], 'Who loved the #1 hit by Bo?', 'Who loved the #1 hit by #1?', 'changed'],
+    [['Bo'], 'When was Bo L. born?', 'When was #1 L. born?', 'kept'],
+    [['Bo'], 'Who loved the # 1 hit by Bo?', 'Who loved the # 1 hit by #1?', 'changed'],
     [['Ada'], 'When was she born?', 'When was she born?', 'changed'],
     [['Bo', 'Bo'], 'When was Bo born?', 'When was #1 born?', 'changed'],
     [[''], 'When was it?', undefined, 'changed'],
