@@ -26,6 +26,7 @@ import { decimalText } from '../text/english.js';
 import { trainerSettings, type TrainConfig } from '../training/config.js';
 import { configDifferences, mergeOptions, type ConfigOverrides } from '../training/overrides.js';
 import { trainedMethods } from '../training/methods.js';
+import type { Metrics } from '../training/metrics.js';
 import { DEFAULT_METHOD, modelPath, resolveTrainConfig } from '../training/models.js';
 import { BATCH_ROWS } from '../training/ranks.js';
 import { loadRewards, rewardFiles } from '../training/reward-files.js';
@@ -200,6 +201,42 @@ async function watchRun(
   };
 }
 
+/** Every file that the result depends on. */
+async function inputFiles(settings: TrainSettings, config: TrainConfig): Promise<string[]> {
+  const modelFolder = modelPath(config.model);
+  const { passages, questions } = dataSetFiles(settings.data);
+  return [
+    ...(await weightFiles(modelFolder)),
+    ...settingFiles(modelFolder),
+    ...(passages ? [passages] : []),
+    ...questions,
+    ...(config.encoder === undefined ? [] : encoderFiles(config.encoder)),
+    ...(await Promise.all((settings.reward ?? []).map(rewardFiles))).flat(),
+  ];
+}
+
+function logDifferences(config: TrainConfig, preset: TrainConfig): void {
+  const differences = configDifferences(config, preset);
+  log(
+    differences.length === 0
+      ? 'Settings: those of the preset.'
+      : 'Settings that differ from the preset:',
+  );
+  for (const { name, value, preset: usual } of differences)
+    log(`  ${name}: ${value} (preset: ${usual})`);
+}
+
+/** Metrics shown during training, by the name in the progress line. */
+const SHOWN_METRICS = { reward: 'reward', turns: 'turns', decomposed: 'decomposition_ratio' };
+
+function describeStep(metrics: Metrics, alarms: readonly string[]): string {
+  const notes = Object.entries(SHOWN_METRICS)
+    // A step whose searches all timed out has no metrics.
+    .filter(([, metric]) => metric in metrics)
+    .map(([name, metric]) => `${name} ${decimalText(metrics[metric], 2)}`);
+  return [notes.join(', '), ...alarms].filter(Boolean).join('; ');
+}
+
 /** Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint. */
 export async function runTrain(settings: TrainSettings): Promise<number> {
   const { config, preset } = await readConfig(settings);
@@ -226,15 +263,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const { retriever } = await openRetriever(settings, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
   if (model.note !== undefined) log(model.note);
-  const { passages, questions: files } = dataSetFiles(settings.data);
-  const inputs = [
-    ...(await weightFiles(modelFolder)),
-    ...settingFiles(modelFolder),
-    ...(passages ? [passages] : []),
-    ...files,
-    ...(config.encoder === undefined ? [] : encoderFiles(config.encoder)),
-    ...(await Promise.all((settings.reward ?? []).map(rewardFiles))).flat(),
-  ];
+  const inputsHash = await contentHash(await inputFiles(settings, config));
   const training = [{ config, folder }];
   const [numLeft] = await stepsLeft(training);
   const hash = configHash(config);
@@ -242,18 +271,11 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     `${config.method} from ${config.model}, seed ${config.seed}, config ${hash}, into ${folder}: ` +
       (await describeStepsLeft(training, backend.name)),
   );
-  const differences = configDifferences(config, preset);
-  log(
-    differences.length === 0
-      ? 'Settings: those of the preset.'
-      : 'Settings that differ from the preset:',
-  );
-  for (const { name, value, preset: usual } of differences)
-    log(`  ${name}: ${value} (preset: ${usual})`);
-  const { commit, ...machine } = provenanceHere();
-  const made = { seed: config.seed, commit, configHash: hash, backend: backend.detail };
+  logDifferences(config, preset);
   if (rewards !== undefined)
     log(`Rewards: ${rewards.map(({ name, weight = 1 }) => `${weight} × ${name}`).join(', ')}`);
+  const { commit, ...machine } = provenanceHere();
+  const made = { seed: config.seed, commit, configHash: hash, backend: backend.detail };
   const run = { config, preset, data: settings.data, provenance: { ...made, ...machine } };
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
   return interruptible(
@@ -264,7 +286,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
         config,
         model,
         modelFolder,
-        inputsHash: await contentHash(inputs),
+        inputsHash,
         folder,
         description: run,
         rewards,
@@ -273,14 +295,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
         signal,
         questions,
         retriever,
-        onStep: (step, metrics, alarms) => {
-          const shown = { reward: 'reward', turns: 'turns', decomposed: 'decomposition_ratio' };
-          const notes = Object.entries(shown)
-            // A step whose searches all timed out has no metrics.
-            .filter(([, metric]) => metric in metrics)
-            .map(([name, metric]) => `${name} ${decimalText(metrics[metric], 2)}`);
-          progress.update(step + 1, [notes.join(', '), ...alarms].filter(Boolean).join('; '));
-        },
+        onStep: (step, metrics, alarms) => progress.update(step + 1, describeStep(metrics, alarms)),
       }).finally(async () => {
         progress.stop();
         disposeWeights(model.weights);
