@@ -7,12 +7,15 @@ import {
   createWriteStream,
   existsSync,
   fstatSync,
+  lstatSync,
   readFileSync,
+  readlinkSync,
   readSync,
+  realpathSync,
   type Stats,
 } from 'node:fs';
 import * as fs from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, gunzipSync } from 'node:zlib';
@@ -107,7 +110,7 @@ async function replaceFile(
   if (old && !old.isFile())
     return pipeline(Readable.from(texts()), createWriteStream(path)).catch(naming(path));
   if (old) await fs.access(path, constants.W_OK);
-  const target = await followLink(path);
+  const target = targetPath(path);
   const partial = partialPath(target);
   try {
     await write(partial).catch(naming(path));
@@ -136,10 +139,19 @@ const findOwnOutput = (file: Stats): NodeJS.WriteStream | undefined =>
     }
   });
 
-/** Follows a link to its target, which need not exist. */
-async function followLink(path: string): Promise<string> {
-  const link = await fs.readlink(path).catch(() => undefined);
-  return link === undefined ? path : fs.realpath(path).catch(() => resolve(dirname(path), link));
+/** The absolute path that links lead to; neither its file nor its folder need exist. */
+export function targetPath(path: string): string {
+  const absolute = resolve(path);
+  try {
+    return realpathSync(absolute);
+  } catch (error) {
+    const parent = dirname(absolute);
+    // Not for links in a circle, or a drive that is missing.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === absolute) return absolute;
+    const folder = targetPath(parent);
+    const link = lstatSync(absolute, { throwIfNoEntry: false }) && readlinkSync(absolute);
+    return link ? targetPath(resolve(folder, link)) : join(folder, basename(absolute));
+  }
 }
 
 /** The name of a folder while it is being replaced. */

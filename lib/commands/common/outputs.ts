@@ -3,7 +3,7 @@ import { existsSync, fstatSync, readdirSync, realpathSync, statSync, type Stats 
 import { dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { dataSetFiles } from '../../data/flashrag.js';
-import { isSameFile } from '../../io/files.js';
+import { isSameFile, targetPath } from '../../io/files.js';
 import { shortPath } from '../../io/paths.js';
 import {
   settingFiles,
@@ -54,7 +54,7 @@ export function requireDistinctFiles(outputs: readonly string[], inputs: readonl
   for (const [i, output] of outputs.entries()) {
     const stats = statIfExists(output);
     const isOutput = (path: string, other: Stats | undefined): boolean =>
-      stats && other ? isSameFile(stats, other) : resolve(path) === resolve(output);
+      stats && other ? isSameFile(stats, other) : targetPath(path) === targetPath(output);
     // Several outputs may go to one device.
     const isRegular = !stats || stats.isFile() || stats.isDirectory();
     const input = read.find(({ path, stats: other }) => isOutput(path, other));

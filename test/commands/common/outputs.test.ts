@@ -42,6 +42,8 @@ beforeEach(() => {
     writeFileSync(inFolder(name), '{}');
   linkSync(inFolder('t.jsonl'), inFolder('hard.jsonl'));
   symlinkSync('t.jsonl', inFolder('link.jsonl'));
+  symlinkSync('docs', inFolder('linked'));
+  for (const link of ['dangling', 'docs/dangling']) symlinkSync('new', inFolder(link));
   copyFileSync(inFolder('data', 'test.jsonl'), inFolder('corpus', 'questions.jsonl'));
   writeFileSync(inFolder('corpus', 'corpus.jsonl'), '{"id": "1", "contents": "A\\nb"}\n');
 });
@@ -69,6 +71,8 @@ it.each([
   'data make corpus corpus/corpus.jsonl --force',
   `${evaluate} --out data/test.jsonl`,
   `${evaluate} --out new --trajectories ./new`,
+  `${evaluate} --out new --trajectories dangling`,
+  `${evaluate} --out docs/new --trajectories linked/dangling`,
   `${evaluate} --config config.json --out config.json`,
   `${evaluate} --methods search-r1,parallelsearch --out t.jsonl --config t-search-r1.jsonl`,
   `${evaluate} --methods search-r1,parallelsearch --out a.jsonl --page a-search-r1.jsonl`,
