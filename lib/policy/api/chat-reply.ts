@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AnswerError, HttpError } from '../../io/http.js';
 import { tryParseJson } from '../../io/json.js';
 import { memoisedByNames } from '../../memoise.js';
-import { isTextCall, type AssistantMessage } from '../../text/messages.js';
+import { isTextCall, parseArguments, type AssistantMessage } from '../../text/messages.js';
 import { nextAction } from '../../text/tags.js';
 import { ReplyError, type Reply, type ReplyOptions } from '../chat-policy.js';
 import { closeTag, isCutOff, isLimited } from './openai-server.js';
@@ -154,7 +154,8 @@ const warnOfTextCalls = memoisedByNames(() =>
 /**
  * Converts an answer of the API to the policy's reply.
  * @throws ReplyError if the server withheld the reply or ended it early, or if its tokens
- * reached the limit before any content, or before the end of an answer without tags
+ * reached the limit before any content, or before the end of an answer without tags or of
+ * a tool call
  */
 export function readReply(
   { message, finish_reason: finish, error, usage }: RawReply,
@@ -167,7 +168,10 @@ export function readReply(
   const isHalfAnswer = tools.length > 0 && nextAction(content ?? '').kind === 'invalid';
   if (isHalfAnswer && isTextCall(content ?? '')) warnOfTextCalls();
   const isCut = isLimited(finish);
-  if (isCut && !calls?.length && (!content?.trim() || isHalfAnswer))
+  const isHalf = calls?.length
+    ? calls.some(({ function: called }) => parseArguments(called.arguments) === undefined)
+    : !content?.trim() || isHalfAnswer;
+  if (isCut && isHalf)
     throw new ReplyError(
       `Expected a whole answer or tool calls, but the token limit was reached first (finish_reason: ${finish}). Allow more, such as --set rollout.maxNewTokens=8000.`,
     );

@@ -303,6 +303,8 @@ describe('openChatPolicy', () => {
   });
 
   const text = choose({ delta: { content: 'Ro' } });
+  const called = (json: string) =>
+    choose({ delta: { tool_calls: [{ function: { name: 'search', arguments: json } }] } });
   const whole = { choices: [{ message: say('Rome'), finish_reason: 'stop' }] };
   it.each([
     ['an unfinished stream', stream(text), /no end/],
@@ -317,6 +319,12 @@ describe('openChatPolicy', () => {
     ['lost tool calls', stream(choose({ finish_reason: 'tool_calls' })), /sent none/],
     ['half an answer', stream(text, choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['no text within the token limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
+    ['half a tool call', stream(called('{"que'), choose({ finish_reason: 'length' })), /maxNewTok/],
+    [
+      'a tool call without arguments within the token limit',
+      stream(called(''), choose({ finish_reason: 'length' })),
+      /maxNewTokens/,
+    ],
     [
       'half an answer of Mistral',
       stream(text, choose({ finish_reason: 'model_length' })),
@@ -386,7 +394,7 @@ describe('openChatPolicy', () => {
     expect([message.content, ...parts]).toEqual(['Rome', 'Rome']);
   });
 
-  it('accepts a message cut off after its answer or within tags', async () => {
+  it('accepts a message cut off after its answer or call, or within tags', async () => {
     const cut = (content: string) => ({
       choices: [{ message: say(content), finish_reason: 'length' }],
     });
@@ -397,6 +405,10 @@ describe('openChatPolicy', () => {
     const answered = '<answer> Rome </answer> beca';
     expect(await replyTo(answered, {})).toBe(answered);
     expect(await replyTo('<think> Ro', { tools: [] })).toBe('<think> Ro');
+    const calls = call({ query: 'a' });
+    const choices = [{ message: calls, finish_reason: 'length' }];
+    await start(() => Response.json({ choices }));
+    expect((await (await open()).reply(QUESTION, OPTIONS)).message).toEqual(calls);
   });
 
   it.each([
