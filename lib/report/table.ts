@@ -169,17 +169,31 @@ export function table(frame: Rows, spec: TableSpec): Table {
 const pick = (row: Row, fields: readonly string[]): Row =>
   Object.fromEntries(fields.map((field) => [field, row[field]]));
 
+/** The rows of a data frame, unpivoted. @param title changes the texts shown */
+function frameTable(
+  frame: Rows,
+  caption: string | undefined,
+  { heading, title }: { heading: (field: string) => string; title: typeof valueTitle },
+): Table {
+  const columns = listColumns(frame);
+  // Objects sort numeric names, such as years, before others.
+  const values = toRows(frame).map((row) =>
+    columns.map((field) =>
+      typeof row[field] === 'string' ? title(field, row[field]) : row[field],
+    ),
+  );
+  caption ??= `Data frame (${values.length} rows)`;
+  const rows = values.map((row) => row.map(cellText));
+  const exact = values.map((row) => row.map((value) => exactText(value)));
+  return { kind: 'table', cells: { caption, columns: columns.map(heading), rows, exact } };
+}
+
 /**
  * Shows a data frame unpivoted: numbers with up to four decimals (small ones with four
  * significant digits), dashes for missing values.
  */
-export function dataTable(frame: Rows, caption?: string): Table {
-  const values = toRows(frame).map((row) => Object.values(row));
-  caption ??= `Data frame (${values.length} rows)`;
-  const rows = values.map((row) => row.map(cellText));
-  const exact = values.map((row) => row.map((value) => exactText(value)));
-  return { kind: 'table', cells: { caption, columns: listColumns(frame), rows, exact } };
-}
+export const dataTable = (frame: Rows, caption?: string): Table =>
+  frameTable(frame, caption, { heading: String, title: (_, value) => String(value) });
 
 /** Turns `initial_models` into the heading `Initial models`. */
 function headingText(field: string): string {
@@ -192,15 +206,7 @@ function headingText(field: string): string {
  * {@link dataTable} for readers: fields and values have their titles. Without a caption,
  * the names that code uses.
  */
-export function plainTable(frame: Rows, caption?: string): Table {
-  if (caption === undefined) return dataTable(frame);
-  const titled = toRows(frame).map((row) =>
-    Object.fromEntries(
-      Object.entries(row).map(([field, value]) => [
-        headingText(field),
-        typeof value === 'string' ? valueTitle(field, value) : value,
-      ]),
-    ),
-  );
-  return dataTable(titled, caption);
-}
+export const plainTable = (frame: Rows, caption?: string): Table =>
+  caption === undefined
+    ? dataTable(frame)
+    : frameTable(frame, caption, { heading: headingText, title: valueTitle });

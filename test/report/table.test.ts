@@ -226,6 +226,25 @@ it('console.log prints the rows of a data frame and of a series', () => {
   expect(inspect(frame.column('year'))).toMatch(/1951/);
 });
 
+describe('columns named by numbers, which objects sort before others,', () => {
+  it.each([
+    ['of a data frame', new DataFrame([['a', 1, 2]], { columns: ['name', '2020', '2019'] })],
+    ['of records', [{ name: 'a', 2020: 1 }, { 2019: 2 }]],
+  ])('have their own values: %s', (_, frame) => {
+    const [{ columns, rows }, captioned] = [plainTable(frame), plainTable(frame, 'Years')].map(
+      ({ cells }) => cells,
+    );
+    expect(captioned.rows).toEqual(rows);
+    const found = rows.flatMap((row) => row.map((cell, c) => `${columns[c]} ${cell}`));
+    expect(found).toEqual(expect.arrayContaining(['name a', '2020 1', '2019 2']));
+  });
+});
+
+it('shows every column, also those with the same heading', () => {
+  const { cells } = plainTable([{ exact_match: 1, 'exact match': 2 }], 'Answers');
+  expect([cells.columns, cells.rows]).toEqual([['Exact match', 'Exact match'], [['1', '2']]]);
+});
+
 it('shows objects and lists as JSON', () => {
   const { cells } = plainTable([{ metadata: { type: 'nq' }, answers: ['a, b', 'c'] }]);
   expect(cells.rows).toEqual([['{"type":"nq"}', '["a, b","c"]']]);
