@@ -1,6 +1,6 @@
 /** Probes what a server with OpenAI's chat completions API supports. */
 import type { Message } from '../../text/messages.js';
-import { refusal, type RawReply } from './chat-reply.js';
+import { refusal, type RawReply, type THOUGHT_FIELDS } from './chat-reply.js';
 
 /**
  * Parameters that some servers reject; the server's defaults then apply. Claude takes
@@ -30,8 +30,8 @@ export interface Capabilities {
   /** `max_completion_tokens` for OpenAI's reasoning models. */
   lengthParam: 'max_tokens' | 'max_completion_tokens';
   dropped: Set<string>;
-  /** Groq rejects thoughts under another name than its own. */
-  thoughtField: 'reasoning_content' | 'reasoning';
+  /** Groq and Mistral reject thoughts under another name than their own. */
+  thoughtField: (typeof THOUGHT_FIELDS)[number];
 }
 
 interface ProbeRequest {

@@ -13,11 +13,35 @@ const text = z
   .nullish()
   .transform((value) => value ?? undefined);
 
-export const messageSchema = z.object({
+const textChunk = z.object({ type: z.literal('text'), text: z.string() });
+const chunksSchema = z.looseObject({
+  content: z.array(
+    z.discriminatedUnion('type', [
+      textChunk,
+      z.object({ type: z.literal('thinking'), thinking: z.array(textChunk) }),
+      z.object({ type: z.literal('reference') }).transform(() => ({ type: 'text', text: '' })),
+    ]),
+  ),
+});
+
+/** Joins Mistral's chunks; with another kind, the message stays as it is, and is refused. */
+function joinChunks(message: unknown): unknown {
+  const { data } = chunksSchema.safeParse(message);
+  if (!data) return message;
+  const thoughts = data.content.flatMap((chunk) => ('thinking' in chunk ? chunk.thinking : []));
+  const texts = data.content.flatMap((chunk) => ('text' in chunk ? chunk : []));
+  const join = (chunks: readonly { text: string }[]): string =>
+    chunks.map((chunk) => chunk.text).join('');
+  return { ...data, content: join(texts), thinking_chunks: join(thoughts) };
+}
+
+const messageFields = z.object({
   content: text,
   /** vLLM and DeepSeek; OpenRouter calls it `reasoning`. */
   reasoning_content: text,
   reasoning: text,
+  /** Mistral's, by {@link joinChunks}. */
+  thinking_chunks: text,
   refusal: text,
   tool_calls: z
     .array(
@@ -35,19 +59,23 @@ export const messageSchema = z.object({
     )
     .nullish(),
 });
+export const messageSchema = z.preprocess(joinChunks, messageFields);
 
 /** A part of a stream. Tool calls come in pieces with the index of their call. */
-const deltaSchema = messageSchema.extend({
-  tool_calls: z
-    .array(
-      z.object({
-        index: z.int().min(0).max(1000).default(0),
-        id: text,
-        function: z.object({ name: text, arguments: text }).partial().optional(),
-      }),
-    )
-    .nullish(),
-});
+const deltaSchema = z.preprocess(
+  joinChunks,
+  messageFields.extend({
+    tool_calls: z
+      .array(
+        z.object({
+          index: z.int().min(0).max(1000).default(0),
+          id: text,
+          function: z.object({ name: text, arguments: text }).partial().optional(),
+        }),
+      )
+      .nullish(),
+  }),
+);
 
 const count = z.int().min(0);
 /**
@@ -123,8 +151,13 @@ export function refusal(error: unknown): Partial<z.infer<typeof errorSchema>['er
   return errorSchema.safeParse(tryParseJson(error.body)).data?.error ?? { message: error.body };
 }
 
+export const THOUGHT_FIELDS = ['reasoning_content', 'reasoning', 'thinking_chunks'] as const;
+/** The field that has the message's thoughts, if any. */
+export const thoughtField = (message: RawReply['message']) =>
+  THOUGHT_FIELDS.find((name) => message[name]);
+
 export function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchema>): void {
-  for (const key of ['content', 'reasoning_content', 'reasoning', 'refusal'] as const)
+  for (const key of ['content', ...THOUGHT_FIELDS, 'refusal'] as const)
     if (delta[key]) message[key] = (message[key] ?? '') + delta[key];
   for (const { index, id, function: part } of delta.tool_calls ?? []) {
     const calls = (message.tool_calls ??= []);
@@ -162,7 +195,7 @@ export function readReply(
   { stop, tools }: ReplyOptions,
 ): Reply {
   if (error) throw new ReplyError(`Expected a complete reply, but got an error: ${error.message}`);
-  const { reasoning_content, reasoning, refusal, tool_calls: calls } = message;
+  const { refusal, tool_calls: calls } = message;
   // Servers leave the content of a refusal null or empty.
   const content = message.content || refusal;
   const isHalfAnswer = tools.length > 0 && nextAction(content ?? '').kind === 'invalid';
@@ -183,7 +216,7 @@ export function readReply(
     throw new ReplyError(
       `Expected a complete reply, but the server withheld or ended it (finish_reason: ${finish}).`,
     );
-  const thought = reasoning_content || reasoning;
+  const thought = message.reasoning_content || message.reasoning || message.thinking_chunks;
   const read: AssistantMessage = {
     role: 'assistant',
     content: content === undefined ? null : isCut ? content : closeTag(content, stop),

@@ -2,7 +2,7 @@
 import pLimit from 'p-limit';
 import { splitCredentials } from '../../io/credentials.js';
 import { requestJson } from '../../io/http.js';
-import { searchTool, type Message } from '../../text/messages.js';
+import { searchTool, type AssistantMessage, type Message } from '../../text/messages.js';
 import type { PromptForm } from '../../text/prompts.js';
 import {
   ContextFullError,
@@ -13,7 +13,7 @@ import {
 import { maxAnswerBytes } from '../policy.js';
 import { createChatEndpoint } from './chat-endpoint.js';
 import { probe, PROBE, type Capabilities } from './chat-probe.js';
-import { modelsSchema, readReply, refusal } from './chat-reply.js';
+import { modelsSchema, readReply, refusal, thoughtField } from './chat-reply.js';
 import {
   addRemedy,
   isAboutRequest,
@@ -33,6 +33,15 @@ export interface OpenAiChatOptions extends Omit<OpenAiOptions, 'tokenizer'> {
   promptForm?: PromptForm;
 }
 
+/** A message in Mistral's form, which has thoughts in the content. */
+const withChunks = (message: Omit<AssistantMessage, 'reasoning_content'>, thought: string) => ({
+  ...message,
+  content: [
+    { type: 'thinking', thinking: [{ type: 'text', text: thought }] },
+    ...(message.content ? [{ type: 'text', text: message.content }] : []),
+  ],
+});
+
 /** A request's body, without what the server rejects. */
 function createBody(
   messages: readonly Message[],
@@ -43,8 +52,11 @@ function createBody(
     model,
     messages: messages.map((message) => {
       if (!('reasoning_content' in message)) return message;
-      const { reasoning_content: thought, ...rest } = message;
-      return { ...rest, [capabilities.thoughtField]: thought };
+      const { reasoning_content: thought = '', ...rest } = message;
+      const { thoughtField: field } = capabilities;
+      return field === 'thinking_chunks'
+        ? withChunks(rest, thought)
+        : { ...rest, [field]: thought };
     }),
     temperature,
     top_p: topP,
@@ -117,8 +129,7 @@ export async function openChatPolicy(
           throw new ContextFullError(message, { cause: error });
         throw isAboutRequest(error) ? new ReplyError(error.message, { cause: error }) : error;
       });
-      const { reasoning, reasoning_content } = raw.message;
-      if (reasoning && !reasoning_content) capabilities.thoughtField = 'reasoning';
+      capabilities.thoughtField = thoughtField(raw.message) ?? capabilities.thoughtField;
       return readReply(raw, replyOptions);
     });
 

@@ -175,6 +175,40 @@ describe('openChatPolicy', () => {
     expect(server.requests.at(-1)!.messages.at(-1)).toEqual(written);
   });
 
+  // https://docs.mistral.ai/capabilities/reasoning/
+  it('reads the chunks of Mistral, whole or streamed, and sends them back', async () => {
+    const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] });
+    const chunks = [thinking('First a.'), { type: 'text', text: 'Rome' }];
+    const delta = (content: unknown) => choose({ delta: { content } });
+    await start(({ stream: isStreamed }) =>
+      isStreamed
+        ? stream(
+            delta([thinking('First ')]),
+            delta([thinking('a.')]),
+            delta([{ type: 'reference', reference_ids: [1] }]),
+            delta('Ro'),
+            delta([{ type: 'text', text: 'me' }]),
+            choose({ finish_reason: 'stop' }),
+          )
+        : Response.json({ choices: [{ message: { role: 'assistant', content: chunks } }] }),
+    );
+    const policy = await open();
+    const parts: string[] = [];
+    const onText = (text: string) => void parts.push(text);
+    const { message } = await policy.reply(QUESTION, { ...OPTIONS, onText });
+    expect(message).toEqual({ ...say('Rome'), reasoning_content: 'First a.' });
+    expect((await policy.reply(QUESTION, OPTIONS)).message).toEqual(message);
+    expect(parts.join('')).toBe('Rome');
+    await policy.reply([...QUESTION, message], OPTIONS);
+    expect(server.requests.at(-1)!.messages.at(-1)).toEqual({ role: 'assistant', content: chunks });
+    const called = { ...call({ query: 'a' }), content: '', reasoning_content: 'First a.' };
+    await policy.reply([...QUESTION, called], OPTIONS);
+    expect(server.requests.at(-1)!.messages.at(-1)).toEqual({
+      ...call({ query: 'a' }),
+      content: chunks.slice(0, 1),
+    });
+  });
+
   it('tells a full context from other errors', async () => {
     let code = 'context_length_exceeded';
     await start(() => refuse(400, { code, message: 'No.' }));
