@@ -18,14 +18,16 @@ export function createPassages(texts: Readonly<Record<string, string>>): Passage
 
 /**
  * Splits a passage's contents into title, the first line without the quotes of FlashRAG's
- * Wikipedia dump, and text. A single line is text without a title.
+ * Wikipedia dump, and text. A single line, even with a line break after it, is text
+ * without a title.
  */
 export function splitContents(contents: string): { title: string; text: string } {
   const end = contents.indexOf('\n');
-  if (end < 0) return { title: '', text: contents };
+  const text = end < 0 ? '' : contents.slice(end + 1).trim();
+  if (text === '') return { title: '', text: end < 0 ? contents : contents.trim() };
   const firstLine = contents.slice(0, end).trim();
   const quoted = /^"(.*)"$/s.exec(firstLine);
-  return { title: quoted ? quoted[1] : firstLine, text: contents.slice(end + 1).trim() };
+  return { title: quoted ? quoted[1] : firstLine, text };
 }
 
 /** The contents that {@link splitContents} splits; a title in quotes gets FlashRAG's, too. */

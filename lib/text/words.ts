@@ -10,10 +10,25 @@ const OPTIONAL_MARKS =
 const BEYOND_ASCII = /[^]?[\x80-\uffff]+/g;
 const HAS_BEYOND_ASCII = /[\x80-\uffff]/;
 const HAS_OTHERS = /['\x80-\uffff]/;
+/** Letters that Unicode does not decompose, as Lucene's ASCIIFolding writes them. */
+const FOLDED: Readonly<Record<string, string>> = {
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  ħ: 'h',
+  ł: 'l',
+  ŧ: 't',
+  þ: 'th',
+  ё: 'е', // Russian texts mostly leave the dots out
+};
+const HAS_FOLDED = new RegExp(`[${Object.keys(FOLDED).join('')}]`, 'g');
 /**
- * Soft hyphens, joiners, bidi marks and Arabic's tatweel, which do not separate words.
+ * Soft hyphens, joiners, bidi marks, Arabic's tatweel and transliteration's apostrophes
+ * (Hawaiʻi, Qurʾan), which do not separate words.
  */
-const INVISIBLE = /(?!\u200b)\p{Cf}|\u0640/gu;
+const INVISIBLE = /(?!\u200b)\p{Cf}|[\u0640\u02b9-\u02bf]/gu;
 // Lookbehinds come second: a pattern that starts with one is tried at every character.
 const POSSESSIVE = /['’]s(?<=\p{L}['’]s)(?![\p{L}\p{N}])/gu;
 const INNER_APOSTROPHE = /['’](?<=\p{L}['’])(?=\p{L})/gu;
@@ -44,7 +59,8 @@ export function foldText(text: string): string {
     .toLowerCase()
     .toUpperCase() // ß becomes SS, ı becomes I
     .toLowerCase()
-    .normalize('NFC');
+    .normalize('NFC')
+    .replace(HAS_FOLDED, (letter) => FOLDED[letter]);
 }
 
 /**

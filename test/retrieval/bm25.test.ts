@@ -82,8 +82,9 @@ describe('BM25 compared with its formula', () => {
     titleWeight: fc.constantFrom(0, 0.5, 1, 3),
   });
 
+  // The full stop keeps a passage without words from being a single line.
   const passagesOf = (texts: { title: string[]; text: string[] }[]) =>
-    makePassages(texts.map(({ title, text }) => `${title.join(' ')}\n${text.join(' ')}`));
+    makePassages(texts.map(({ title, text }) => `${title.join(' ')}\n${text.join(' ')}.`));
 
   it('never exceeds the full score, which counts unknown words', () => {
     fc.assert(

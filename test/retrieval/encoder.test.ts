@@ -26,7 +26,7 @@ describe('hashFeatures', () => {
     const query = hashFeatures('cat cat', 'query', options); // the word, <cat, cat>
     expect(query.buckets).toHaveLength(3);
     expect([...query.values]).toEqual(Array(3).fill(expect.closeTo(Math.log(3), 6)));
-    const title = hashFeatures('cat\n', 'passage', options);
+    const title = hashFeatures('cat\n.', 'passage', options);
     expect(title).toEqual(query);
   });
   it('returns each bucket at most once and within range', () => {

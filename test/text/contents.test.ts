@@ -5,6 +5,7 @@ it.each([
   ['T\na\nb', 'T', 'a\nb'],
   ['"T"\r\n a', 'T', 'a'],
   ['a single line', '', 'a single line'],
+  ['a single line\r\n', '', 'a single line'],
 ])('splits the title off at the first line break: %j', (contents, title, text) => {
   expect(splitContents(contents)).toEqual({ title, text });
 });

@@ -10,6 +10,13 @@ describe('splitWords', () => {
     ],
     ['folds accents and compatibility forms', 'Amélie ＡＢＣ Škoda Ύδρα', 'amelie abc skoda υδρα'],
     ['drops lone marks and invisible characters', '1️⃣ infor\u00admation', '1 information'],
+    [
+      'folds letters as ASCIIFolding',
+      'Łódź Tromsø Ærø Đà Þór œuvre',
+      'lodz tromso aero da thor oeuvre',
+    ],
+    ['folds ё, but not й', 'Ёлка Йод', 'елка йод'],
+    ['drops modifier apostrophes', 'Hawaiʻi Qurʾan', 'hawaii quran'],
     ['drops the possessive', "Nolan's O'Brien d’Arc Joneses' 's", 'nolan obrien darc joneses s'],
     ['splits Han and Hiragana', 'iPhone手机 東京タワーは', 'iphone 手 机 東 京 タワー は'],
     [

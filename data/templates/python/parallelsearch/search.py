@@ -94,9 +94,9 @@ def _passage(item):
 
 def _split_contents(contents):
     """Splits contents into title, the first line without FlashRAG's quotes, and text; a single line is text without a title."""
-    first, has_title, text = contents.partition("\n")
-    if not has_title:
-        return "", contents
+    first, has_break, text = contents.partition("\n")
+    if not trim(text):
+        return "", trim(contents) if has_break else contents
     return re.sub(r'\A"(.*)"\Z', r"\1", trim(first)), trim(text)
 
 
