@@ -168,5 +168,24 @@ export function codeCells(notebook: Notebook): CodeCell[] {
   return notebook.cells.filter((cell): cell is CodeCell => cell.cell_type === 'code');
 }
 
+/** The language of the code, if stated; Colab and VS Code omit the kernel's. */
+export const codeLanguage = ({
+  metadata: { kernelspec, language_info: info },
+}: Notebook): string | undefined =>
+  (kernelspec?.language ?? (info as { name?: unknown } | undefined)?.name) as string | undefined;
+
+/** tslab's kernels, and the languages they run. */
+const KERNELS = ['tslab', 'jslab'];
+const LANGUAGES = ['typescript', 'javascript'];
+
+/** Whether tslab can run the code. */
+export function isTypeScript(notebook: Notebook): boolean {
+  const language = codeLanguage(notebook);
+  const { kernelspec } = notebook.metadata;
+  return language === undefined
+    ? !kernelspec || KERNELS.includes(kernelspec.name)
+    : LANGUAGES.includes(language.toLowerCase());
+}
+
 export const hasTag = ({ metadata }: Cell, tag: string): boolean =>
   metadata.tags?.includes(tag) ?? false;

@@ -15,7 +15,9 @@ import {
 import { KernelError, startKernel, type Kernel, type KernelOutput } from './kernel.js';
 import {
   codeCells,
+  codeLanguage,
   hasTag,
+  isTypeScript,
   readNotebook,
   joinLines,
   writeNotebook,
@@ -65,24 +67,15 @@ const isSkipped = (cell: CodeCell): boolean => hasTag(cell, 'skip-execution');
 /** How long a rejection may take to appear after the last cell. */
 const SETTLE_MS = 200;
 
-/** tslab's kernels, and the languages they run. */
-const KERNELS = ['tslab', 'jslab'];
-const LANGUAGES = ['typescript', 'javascript'];
-
 /** @throws Error naming the kernel if it is not TypeScript's */
-function requireTypeScript(file: string, { metadata }: Notebook): void {
-  const { kernelspec, language_info: info } = metadata;
-  const language = (kernelspec?.language ?? (info as { name?: unknown } | undefined)?.name) as
-    | string
-    | undefined;
-  const isTypeScript =
-    language === undefined
-      ? !kernelspec || KERNELS.includes(kernelspec.name)
-      : LANGUAGES.includes(language.toLowerCase());
-  if (isTypeScript) return;
-  const kernel = kernelspec ? `${kernelspec.name} (${kernelspec.display_name})` : language;
+function requireTypeScript(file: string, notebook: Notebook): void {
+  if (isTypeScript(notebook)) return;
+  const { kernelspec } = notebook.metadata;
+  const kernel = kernelspec
+    ? `${kernelspec.name} (${kernelspec.display_name})`
+    : codeLanguage(notebook);
   throw new Error(
-    `Expected ${file} to have the TypeScript kernel (${KERNELS[0]}), but it has ${kernel}. Execute it with Jupyter: jupyter nbconvert --execute --inplace ${file}`,
+    `Expected ${file} to have the TypeScript kernel (tslab), but it has ${kernel}. Execute it with Jupyter: jupyter nbconvert --execute --inplace ${file}`,
   );
 }
 

@@ -12,8 +12,28 @@ export const PICTURES = [
   ...['png', 'jpeg', 'gif', 'webp', 'avif', 'bmp'].map((kind) => `image/${kind}`),
 ];
 
+const NAMESPACES = {
+  xmlns: 'http://www.w3.org/2000/svg',
+  'xmlns:xlink': 'http://www.w3.org/1999/xlink',
+};
+
+/** An SVG as a file: in a page, namespaces are optional, and the encoding is its own. */
+const svgFile = (text: string): string =>
+  text
+    .trim()
+    .replace(/^<\?xml\b[^>]*\?>\s*/, '')
+    .replace(/<svg(?=[\s>/])([^>]*)/, (_, attributes: string) => {
+      const missing = Object.entries(NAMESPACES).filter(
+        ([name]) =>
+          !new RegExp(`\\s${name}\\s*=`).test(attributes) &&
+          (name === 'xmlns' || text.includes('xlink:')),
+      );
+      const added = missing.map(([name, namespace]) => ` ${name}="${namespace}"`).join('');
+      return `<svg${added}${attributes}`;
+    });
+
 export function picture(mime: string, text: string, alt = ''): Markup {
-  const base64 = mime === MIME.svg ? Buffer.from(text).toString('base64') : text.trim();
+  const base64 = mime === MIME.svg ? Buffer.from(svgFile(text)).toString('base64') : text.trim();
   return markup('img', { alt, src: `data:${mime};base64,${base64}` });
 }
 

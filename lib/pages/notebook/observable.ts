@@ -5,6 +5,7 @@
  * only shown.
  */
 import {
+  codeLanguage,
   findVegaLite,
   joinLines,
   MIME,
@@ -33,8 +34,7 @@ const EMBED = `import embed from "npm:vega-embed@7";`;
 /** @returns the content of a file that Notebook Kit opens and builds */
 export function observableHtml(notebook: Notebook): string {
   const charts = { count: 0 };
-  const named = notebook.metadata.kernelspec?.language;
-  const language = typeof named === 'string' ? named : 'typescript';
+  const language = codeLanguage(notebook) ?? 'typescript';
   const shown = notebook.cells.flatMap((cell) => toCells(cell, charts, language));
   const cells = charts.count > 0 ? [...shown, { type: 'module', source: EMBED } as const] : shown;
   const { render, headings } = createMarkdown();

@@ -3,6 +3,7 @@ import { joinStreams } from '../../notebook/kernel-outputs.js';
 import {
   codeCells,
   findVegaLite,
+  isTypeScript,
   joinLines,
   MIME,
   type Cell,
@@ -59,15 +60,14 @@ export async function reportHtml(notebook: Notebook, folder?: string): Promise<R
   const openingHtml = opening ? joinLines(opening.data[MIME.html] as string | string[]) : '';
   const header = isPlainHtml(openingHtml) ? openingHtml : markupHtml(cellOutput(openingHtml));
   const sections = markupHtml(sectionsMarkup(shown, rendering));
-  const content = sections.replace('</h1>', () => `</h1>${header}`);
+  const content = sections.replace(/^(?:[^]*?<\/h1>)?/, (start) => start + header);
   const { headings, paragraphs } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
   const provenance = about
     ? [provenanceSection(about.provenance, { intro: setupText(about) })]
     : [];
   // Another kernel's numbers are not this library's.
-  const isOwn = (notebook.metadata.kernelspec?.language ?? 'typescript') === 'typescript';
-  const citation = isOwn ? [citationSection(title, about?.provenance.commit)] : [];
+  const citation = isTypeScript(notebook) ? [citationSection(title, about?.provenance.commit)] : [];
   const main = [
     trustedHtml(content),
     provenance.map(sectionMarkup),

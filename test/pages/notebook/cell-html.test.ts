@@ -1,4 +1,5 @@
 /** HTML of untrusted notebooks in a page, also in a real browser. */
+import { picture } from '../../../lib/pages/notebook/markdown.js';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -96,5 +97,22 @@ describe.skipIf(!chromiumPath)('an untrusted notebook in Chromium', () => {
     const image = page.locator('main img');
     expect(await image.evaluate((drawn: HTMLImageElement) => drawn.naturalWidth)).toBe(9);
     expect(await page.locator('.ps-transcript .think').count()).toBe(1);
+  });
+
+  it('draws SVG that is valid only within a page, as JupyterLab and nbconvert do', async () => {
+    const bar = (attributes: string, inner = ''): string =>
+      `<svg ${attributes} width="9" height="9">${inner}</svg>`;
+    const own = 'xmlns="http://www.w3.org/2000/svg"';
+    const use = '<g id="a"/><use xlink:href="#a"/>';
+    const declared = `\n<?xml version="1.0" encoding="UTF-8"?>\n${bar(own)}`;
+    const prefixed = '<s:svg xmlns:s="http://www.w3.org/2000/svg" width="9" height="9"/>';
+    const drawings = [bar(''), bar('', use), bar(own, use), declared, prefixed];
+    const images = drawings.map((svg) => markupHtml(picture(MIME.svg, svg)));
+    const file = path.join(temporaryFolder(), 'drawings.html');
+    writeFileSync(file, images.join(''));
+    const { page } = await openPage(file);
+    const width = (image: HTMLImageElement): number => image.naturalWidth;
+    for (const image of await page.locator('img').all())
+      expect(await image.evaluate(width)).toBe(9);
   });
 });

@@ -73,6 +73,10 @@ it('cites this library unless another kernel computed the numbers', async () => 
   expect((await reportHtml(notebook)).html).toContain('To cite');
   Object.assign(notebook.metadata.kernelspec!, { language: 'python' });
   expect((await reportHtml(notebook)).html).not.toContain('To cite');
+  // As Colab and VS Code write it.
+  const kernelspec = { name: 'python3', display_name: 'Python 3' };
+  for (const metadata of [{ kernelspec, language_info: { name: 'python' } }, { kernelspec }])
+    expect((await reportHtml({ ...notebook, metadata })).html).not.toContain('To cite');
 });
 
 describe('pictures', () => {
@@ -157,6 +161,8 @@ describe('reportHtml', () => {
     ];
     const order = places.map((text) => html.indexOf(text));
     expect(order.every((place, i) => place > (order[i - 1] ?? 0))).toBe(true);
+    const untitled = await reportHtml(notebookOf(markdown('## Part'), ...cells));
+    expect(untitled.html).toMatch(/<header class="opening">.*<h2 id="part">/s);
   });
 
   it('folds tagged sections, tables of sections with a chart, and long tables', async () => {
@@ -383,13 +389,16 @@ describe('outputs and cells of all kinds', () => {
   });
 
   it('shows SVG attachments and embedded pictures', async () => {
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+    const latin1 = `<?xml version="1.0" encoding="ISO-8859-1"?>\n${svg}`;
     const drawing = '![own](attachment:a.svg) ![data](data:image/png;base64,UE5H)';
     const cell = {
       ...markdown(`${drawing} ![](https://x.org/far.png) ![odd](attachment:%FF.png)`),
-      attachments: { 'a.svg': { 'image/svg+xml': '<svg/>' } },
+      attachments: { 'a.svg': { 'image/svg+xml': latin1 } },
     } as Cell;
     const html = await page(cell);
-    expect(html).toContain(`<img alt="own" src="data:image/svg+xml;base64,${btoa('<svg/>')}">`);
+    // The text is UTF-8 now, whatever the file was.
+    expect(html).toContain(`<img alt="own" src="data:image/svg+xml;base64,${btoa(svg)}">`);
     expect(html).toContain('<img alt="data" src="data:image/png;base64,UE5H">');
     expect(html).toContain(
       '(picture not included: https://x.org/far.png) odd (picture not included: attachment:%FF.png)</p>',
@@ -460,9 +469,9 @@ describe('outputs and cells of all kinds', () => {
     '<svg xmlns="http://www.w3.org/2000/svg"><meta http-equiv="refresh" content="0"></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><a href="https://x.org"><text>x</text></a></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="url(https://x.org)"/></svg>',
-    '<svg onload="x"></svg>',
-    '<svg ONLOAD="x"></svg>',
-    '<svg STYLE="position:fixed"></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg" onload="x"></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg" ONLOAD="x"></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg" STYLE="position:fixed"></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="URL(https://x.org)"/></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="&#117;rl(https://x.org)"/></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="\\75rl(https://x.org)"/></svg>',
