@@ -137,8 +137,11 @@ const promptSchema = z.union([
 export const transcriptSchema = recordingSchema
   .extend({ prompt: optional(promptSchema), response: z.string() })
   .transform(({ prompt, response, ...line }) => {
-    const segments = splitTranscript(response.slice(prompt ? repeatedLength(prompt, response) : 0));
     const prompts = [prompt ?? []].flat().filter(Boolean);
+    const segments = splitTranscript(
+      response.slice(prompt ? repeatedLength(prompt, response) : 0),
+      prompts.at(-1)?.trim().split('\n').at(-1) ?? line.question,
+    );
     return {
       ...renameFields(line),
       segments: [...prompts.map((text) => ({ kind: 'prompt' as const, text })), ...segments],

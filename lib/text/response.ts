@@ -7,6 +7,7 @@ import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
   nextAction,
+  openTag,
   parseBlocks,
   parsePieces,
   splitQueries,
@@ -154,14 +155,32 @@ function answerStarts(text: string): number[] {
   return Array.from(text.matchAll(ANSWER_START), ({ 0: tag, index }) => index + tag.length);
 }
 
+/** A question mark that the prompt adds, and short markup up to the first block. */
+const AFTER_QUESTION = /\??(?:[^]{0,100}?[:>\]]\s*(?=<(?:think|search|answer)>))?/y;
+
+/**
+ * Length of the prompt that a text begins with, in any chat template: instructions that
+ * name the tags, then the question, which a reply would only quote in a block.
+ */
+function promptLength(text: string, asked: string): number {
+  const at = asked === '' ? -1 : text.indexOf(asked);
+  const before = text.slice(0, Math.max(at, 0));
+  const isPrompt = !/^\s*<(?:think|search|answer)>/.test(before) && before.includes('<answer>');
+  if (!isPrompt || openTag(before)) return 0;
+  AFTER_QUESTION.lastIndex = at + asked.length;
+  AFTER_QUESTION.test(text);
+  return AFTER_QUESTION.lastIndex;
+}
+
 /**
  * Splits a recorded text into segments. If the text repeats its prompt, as Search-R1's
- * logs do, everything before the reply is a prompt. An information block directly after a
- * search that ends a generation is the environment's; any other is the policy's. Known
- * notices become `notice` segments. {@link ambiguity} tells whether this was a guess.
+ * logs do, everything before the reply is a prompt; in an unknown chat template, it is
+ * found by `asked`, the question or the prompt's last line. An information block directly
+ * after a search that ends a generation is the environment's; any other is the policy's.
+ * Known notices become `notice` segments. {@link ambiguity} tells if this was a guess.
  */
-export function splitTranscript(text: string): TextSegment[] {
-  const start = answerStarts(text).at(-1) ?? 0;
+export function splitTranscript(text: string, asked = ''): TextSegment[] {
+  const start = answerStarts(text).at(-1) ?? promptLength(text, asked.trim());
   const prompt = { kind: 'prompt' as const, text: text.slice(0, start) };
   return [...(start > 0 ? [prompt] : []), ...splitResponse(text.slice(start))];
 }
@@ -200,13 +219,15 @@ function splitResponse(response: string): TextSegment[] {
 
 /**
  * For a response recorded without segments, returns why it is unclear who wrote what, or
- * null. Ambiguous are an information block after a search that did not end its
- * generation, and a closing tag without an opening one, which a passage may contain.
+ * null. Ambiguous are a prompt in an unknown chat template, an information block after a
+ * search that did not end its generation, and a closing tag without an opening one, which
+ * a passage may contain.
  */
 export function ambiguity(segments: readonly TextSegment[]): string | null {
   const prompts = segments.filter(({ kind }) => kind === 'prompt');
-  if (prompts.some(({ text }) => answerStarts(text).length > 1))
-    return 'the text has several turns of the model';
+  const numStarts = prompts.map(({ text }) => answerStarts(text).length);
+  if (numStarts.some((count) => count > 1)) return 'the text has several turns of the model';
+  if (numStarts.includes(0)) return 'the text repeats its prompt in an unknown chat template';
   for (const { kind, text } of joinPolicySegments(segments)) {
     if (kind !== 'policy') continue;
     if (PROMPT_EXAMPLE.test(text)) return "the text repeats its prompt's example of an answer";

@@ -97,6 +97,16 @@ describe('parseTrajectory', () => {
     ]);
   });
 
+  it('cuts a prompt in an unknown chat template by its last line, or else by the question', () => {
+    const content = 'Write <answer> a city </answer>.\nQuestion: Where?\n';
+    const response = `USER: ${content} ASSISTANT: <think> x </think><answer> Oslo </answer>`;
+    for (const more of [{ prompt: [{ role: 'user', content }] }, { question: 'Where?' }]) {
+      const line = parseTrajectory({ id: 1, golden_answers: ['Oslo'], ...more, response });
+      expect(line.segments.at(-1)!.text).toBe('<think> x </think><answer> Oslo </answer>');
+      expect(line.ambiguous).toContain('unknown chat template');
+    }
+  });
+
   it('keeps a response that repeats only a part of the prompt', () => {
     const prompt = [{ role: 'user', content: 'Who?' }];
     const response = 'Who? I? <answer>Who?</answer>';

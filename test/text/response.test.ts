@@ -317,6 +317,34 @@ describe('the boundary between prompt and response', () => {
     expect(ambiguity(splitTranscript(text))).toContain('example of an answer');
   });
 
+  it.each([
+    ['A chat with an assistant. USER: ', ' ASSISTANT: '],
+    ['Below is a task.\n\n### Instruction:\n', '\n\n### Response:\n'],
+    [
+      '<BOS_TOKEN><|START_OF_TURN_TOKEN|><|USER_TOKEN|>',
+      '<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>',
+    ],
+    ['<用户>', '<AI>'],
+    ['<<SYS>>\nBe brief.\n<</SYS>>\n\n', ' [/INST] '],
+    ['Human: ', '\n\nAssistant:'],
+  ])('follows the question in unknown chat templates, and is ambiguous: %j', (start, end) => {
+    const instructions = 'Use <search> a </search>, then write <answer> a city </answer>.';
+    const prompt = `${start}${instructions}\nQuestion: Where is it?${end}`;
+    const reply = '<think> Where is it? </think><answer> Oslo </answer>';
+    const segments = splitTranscript(prompt + reply, 'Where is it');
+    expect(segments).toEqual([fromPrompt(prompt), policy(reply)]);
+    expect(ambiguity(segments)).toContain('unknown chat template');
+    expect(finalAnswer(splitTranscript(`${prompt}I do not know.`, 'Where is it'))).toBeNull();
+  });
+
+  it.each([
+    `${THINK}<answer> a </answer> Where is it?`,
+    'Where is it? <think> a </think><answer> Oslo </answer>',
+    'I write <answer>: Where is it? </answer>',
+  ])('is not sought in replies that mention the question: %j', (reply) => {
+    expect(splitTranscript(reply, 'Where is it?')).toEqual([policy(reply)]);
+  });
+
   it('is ambiguous with several assistant turns; chat tags in a response are kept', () => {
     const turn = '<|im_start|>assistant\n<answer> a </answer><|im_end|>\n';
     const two = splitTranscript(`<|im_start|>user\nQ<|im_end|>\n${turn}${turn}`);
