@@ -107,7 +107,7 @@ const renameFields = <T extends z.infer<typeof recordingSchema>>({
 
 /** What chat templates write around messages. */
 const TEMPLATE =
-  /(?:\s|<\|[^|>]*\|>|<(?:start|end)_of_turn>|<\/?s>|\[\/?INST\]|\b(?:system|user|assistant|model)\b:?)*/y;
+  /(?:\s|<\|[^|>]*\|>|<(?:start|end)_of_turn>|<\/?s>|\[\/?INST\]|\b(?:system|user|assistant|model)\b:?|<think>\s*<\/think>\s*(?=<think>))*/y;
 
 /** Length of the prompt that a response repeats, in a chat template if it is messages. */
 function repeatedLength(prompt: string | readonly string[], response: string): number {

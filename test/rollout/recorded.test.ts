@@ -83,6 +83,7 @@ describe('parseTrajectory', () => {
     'Be brief.\nWho?\n',
     '<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n',
     '<s>[INST] Be brief.\n\nWho? [/INST]',
+    '<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n',
   ])('shows a prompt of messages, and cuts it from a response: %j', (repeated) => {
     const prompt = [
       { role: 'system', content: 'Be brief. ' },

@@ -312,6 +312,19 @@ describe('the boundary between prompt and response', () => {
     expect(finalAnswer(splitTranscript(`${prompt}<answer> Oslo </answer>`))).toBe('Oslo');
   });
 
+  it('follows an empty thought of the chat template', () => {
+    const prompt = '<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n';
+    const empty = '<think>\n\n</think>\n\n';
+    const written = `${THINK}${ANSWER}`;
+    expect(splitTranscript(prompt + empty + written)).toEqual([
+      fromPrompt(prompt + empty),
+      policy(written),
+    ]);
+    // Perhaps the policy's own.
+    expect(formatFault(splitTranscript(prompt + empty + ANSWER))).toBeNull();
+    expect(from(prompt + empty, ANSWER)).toContain('expected think');
+  });
+
   it('is ambiguous if an unknown prompt has an example answer', () => {
     const text = `USER: ${example} ASSISTANT: <think> I do not know`;
     expect(ambiguity(splitTranscript(text))).toContain('example of an answer');
