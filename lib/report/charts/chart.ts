@@ -132,7 +132,7 @@ interface LineOptions {
   log?: boolean;
   /** A value on the horizontal axis to mark with a vertical line. */
   mark?: number;
-  /** Whether to mark every value with a point. Default: over names. */
+  /** Whether to mark values with points. Default: over names, or if some are missing. */
   points?: boolean;
   /** False hides the legend. */
   legend?: boolean;
@@ -167,6 +167,8 @@ export function lineChart(frame: Rows, spec: ChartSpec & LineOptions): Chart {
     }),
   };
   const isNames = rows.some((row) => typeof row[spec.x] === 'string');
+  // No line reaches a value between missing ones.
+  const hasGaps = rows.some(({ value }) => !Number.isFinite(value));
   const wrong = rows.find(({ [spec.x]: at }) => at !== null && !/number|string/.test(typeof at));
   if (wrong)
     throw new TypeError(
@@ -201,7 +203,7 @@ export function lineChart(frame: Rows, spec: ChartSpec & LineOptions): Chart {
             type: 'line',
             strokeWidth: 2,
             interpolate,
-            point: points ?? (isNames || undefined),
+            point: points ?? (isNames || hasGaps || undefined),
           },
           encoding: {
             ...at,
