@@ -7,6 +7,7 @@ import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionType, questionTypeSchema, subQuestionSchema } from '../data/question.js';
 import { describeFaults } from '../io/json.js';
+import { openThought } from '../text/messages.js';
 import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../text/response.js';
 import { contentSchema, messagesSchema, splitConversation } from './recorded-chat.js';
 import type { Segment, Trajectory } from './trajectory.js';
@@ -105,24 +106,33 @@ const renameFields = <T extends z.infer<typeof recordingSchema>>({
   ...line
 }: T) => ({ ...line, questionId: id, goldenAnswers, finish, maxSearchTurns });
 
-/** What chat templates write around messages. */
+/** What chat templates write around messages, and an empty thought before another. */
 const TEMPLATE =
-  /(?:\s|<\|[^|>]*\|>|<(?:start|end)_of_turn>|<\/?s>|\[\/?INST\]|\b(?:system|user|assistant|model)\b:?|<think>\s*<\/think>\s*(?=<think>))*/y;
+  /(?:\s|<[|｜][^|｜>]*[|｜]>|\[\|\w+\|\]|<(?:start|end)_of_turn>|<\|turn>|<turn\|>|<\/?s>|\[\/?INST\]|(?:<think>\s*)?<\/think>(?=\s*<think>)|\b(?:system|user|assistant|model)\b:?)*/y;
+
+function skipTemplate(response: string, from: number): number {
+  TEMPLATE.lastIndex = from;
+  return from + TEMPLATE.exec(response)![0].length;
+}
+
+/** Cuts the end of turn after the answer, kept when special tokens are not skipped. */
+function withoutEndTokens(response: string): string {
+  const answer = response.lastIndexOf('</answer>');
+  if (answer < 0) return response;
+  const end = response.indexOf('>', answer) + 1;
+  return skipTemplate(response, end) === response.length ? response.slice(0, end) : response;
+}
 
 /** Length of the prompt that a response repeats, in a chat template if it is messages. */
 function repeatedLength(prompt: string | readonly string[], response: string): number {
   if (typeof prompt === 'string') return response.startsWith(prompt) ? prompt.length : 0;
-  const skipTemplate = (from: number): number => {
-    TEMPLATE.lastIndex = from;
-    return from + TEMPLATE.exec(response)![0].length;
-  };
   let end = 0;
   for (const text of prompt.map((content) => content.trim())) {
-    const start = response.startsWith(text, end) ? end : skipTemplate(end);
+    const start = response.startsWith(text, end) ? end : skipTemplate(response, end);
     if (!response.startsWith(text, start)) return 0;
     end = start + text.length;
   }
-  return skipTemplate(end);
+  return skipTemplate(response, end);
 }
 
 /** Text, or the texts of messages. */
@@ -139,9 +149,13 @@ export const transcriptSchema = recordingSchema
   .transform(({ prompt, response, ...line }) => {
     const prompts = [prompt ?? []].flat().filter(Boolean);
     const segments = splitTranscript(
-      response.slice(prompt ? repeatedLength(prompt, response) : 0),
+      withoutEndTokens(response).slice(prompt ? repeatedLength(prompt, response) : 0),
       prompts.at(-1)?.trim().split('\n').at(-1) ?? line.question,
     );
+    const [first] = segments;
+    // Without the rendered prompt, the chat template may have opened a thought.
+    if (first?.kind === 'policy' && typeof prompt !== 'string')
+      first.text = openThought(first.text);
     return {
       ...renameFields(line),
       segments: [...prompts.map((text) => ({ kind: 'prompt' as const, text })), ...segments],

@@ -135,13 +135,13 @@ const endsInSearch = (run: string): boolean =>
 
 /**
  * What chat templates write at the start of a prompt, and at the start of the reply. With
- * skip_special_tokens, only the roles are left. Qwen3's may write an empty thought, which
- * is the template's if another one follows.
+ * skip_special_tokens, only the roles are left. Some end a thought at once, which is the
+ * template's if another one follows.
  */
 const PROMPT_START =
-  /^\s*(?:<s>|<bos>|<\|begin_of_text\|>|<｜begin▁of▁sentence｜>|<\|endoftext\|>|\[gMASK\]<sop>)?\s*(?:<\|im_start\|>|<\|start_header_id\|>|\[(?:SYSTEM_PROMPT|INST)\]|<start_of_turn>|<\|(?:user|system)\|>|\[\|(?:user|system)\|\]|<\|start(?:_of_role)?\|>|<｜User｜>|(?:user|system)\n)/;
+  /^\s*(?:(?:<s>|<bos>|<\|begin_of_text\|>|<\|startoftext\|>|<\|endoftext\|>|\[gMASK\]<sop>)\s*)*(?:<｜begin▁of▁sentence｜>|<\|im_start\|>|<\|start_header_id\|>|\[(?:SYSTEM_PROMPT|INST)\]|<start_of_turn>|<\|turn>|<\|(?:user|system)\|>|\[\|(?:user|system)\|\]|<\|start(?:_of_role)?\|>|<｜User｜>|(?:user|system)\n)/;
 const ANSWER_START =
-  /(?:<\|im_start\|>assistant\n|<\|start_header_id\|>assistant<\|end_header_id\|>\n*|\[\/INST\]|<start_of_turn>model\n|<\|assistant\|>\n?|\[\|assistant\|\]\n?|<\|start\|>assistant\n?|<\|start_of_role\|>assistant<\|end_of_role\|>|<｜Assistant｜>|(?<=\n)assistant\n)(?:\s*<think>\s*<\/think>\s*(?=<think>))?/g;
+  /(?:<\|im_start\|>assistant(?:\n|<\|im_sep\|>)|<\|start_header_id\|>assistant<\|end_header_id\|>\n*|\[\/INST\]|(?:<start_of_turn>|<\|turn>)model\n|<\|assistant\|>\n?|\[\|assistant\|\]\n?|<\|start\|>assistant\n?|<\|start_of_role\|>assistant<\|end_of_role\|>|<｜Assistant｜>|(?<=\n)(?:assistant|model)\n)(?:(?:<think>\s*)?<\/think>\s*(?=<think>))?/g;
 /** Search-R1's prompt without a chat template. */
 const PLAIN_PROMPT = /^\s*Answer the given question\.[^]*?Question: .*\n/;
 

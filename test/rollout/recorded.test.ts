@@ -11,6 +11,8 @@ const trajectory = {
 
 const transcript = { id: 't1', golden_answers: ['x'], response: '' };
 
+const THOUGHT_END = 'a </think>\n<answer> x </answer>';
+
 describe('parseTrajectory', () => {
   it('keeps what training records, except token ids', () => {
     const rewards = { outcome: 1, 'one at a time': -2, total: -1 };
@@ -106,6 +108,28 @@ describe('parseTrajectory', () => {
       expect(line.segments.at(-1)!.text).toBe('<think> x </think><answer> Oslo </answer>');
       expect(line.ambiguous).toContain('unknown chat template');
     }
+  });
+
+  const thought = '<think> a </think>\n<answer> x </answer>';
+  it.each([
+    '<|im_end|>',
+    '<|eot_id|>\n',
+    ' </s>',
+    '<end_of_turn>\n',
+    '<｜end▁of▁sentence｜>',
+    '[|endofturn|]',
+  ])('leaves out the end of turn after an answer: %j', (end) => {
+    const line = { id: 1, golden_answers: ['x'], response: thought + end };
+    expect(parseTrajectory(line).segments.map(({ text }) => text)).toEqual([thought]);
+  });
+
+  it.each([
+    [undefined, `<think>${THOUGHT_END}`],
+    [[{ role: 'user', content: 'Who?' }], `<think>${THOUGHT_END}`],
+    ['<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n', THOUGHT_END],
+  ])('opens a thought unless the prompt shows that it is not open: %j', (prompt, text) => {
+    const line = { id: 1, golden_answers: ['x'], prompt, response: THOUGHT_END };
+    expect(parseTrajectory(line).segments.at(-1)!.text).toBe(text);
   });
 
   it('keeps a response that repeats only a part of the prompt', () => {

@@ -298,6 +298,12 @@ describe('the boundary between prompt and response', () => {
     ],
     ['[|user|]', '\n[|assistant|]'],
     ['system\nBe brief.\nuser\n', '\nassistant\n'],
+    ['user\n', '\nmodel\n'],
+    ['<|im_start|>user<|im_sep|>', '<|im_end|><|im_start|>assistant<|im_sep|>'],
+    ['<|endoftext|><|endoftext|><|im_start|>user\n', '<|im_end|>\n<|im_start|>assistant\n'],
+    ['<｜begin▁of▁sentence｜>Be brief.<｜User｜>', '<｜Assistant｜></think>'],
+    ['<bos><|turn>user\n', '<turn|>\n<|turn>model\n'],
+    ['<|im_start|>user\n', '<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n'],
     [
       '<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n',
       '<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n',
