@@ -11,8 +11,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * Work continues if the reader of the output leaves (`2>&1
- * head`) or messages cannot be written. Results that cannot be written are an error.
+ * Work continues if the reader of the output leaves, as in `... 2>&1 | head`, or messages
+ * cannot be written. Results that cannot be written are an error.
  */
 process.stderr.on('error', () => undefined);
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
