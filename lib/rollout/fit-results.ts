@@ -4,7 +4,7 @@ import { isTimedOutSearch, type SearchOutcome } from '../retrieval/search.js';
 import { formatResult, parseInformation, wrapResults, type PrintedResult } from '../text/tags.js';
 import { cutWords } from '../text/words.js';
 import type { RolloutOptions } from './options.js';
-import type { Dialogue, Row } from './policy-exchange.js';
+import type { Dialogue, Row } from './dialogue.js';
 import type { SearchResult, Segment } from './trajectory.js';
 
 /**

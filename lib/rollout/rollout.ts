@@ -10,12 +10,14 @@
  */
 import type { Question } from '../data/question.js';
 import { interruptSignal } from '../interrupt.js';
-import type { AnyPolicy } from '../policy/chat-policy.js';
+import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { isTimedOutSearch, searchAll, type SearchOutcome } from '../retrieval/search.js';
 import { finalAnswer } from '../text/response.js';
 import { nextAction, QUERY_SEPARATOR } from '../text/tags.js';
+import { chatDialogue } from './chat-dialogue.js';
+import type { Dialogue, Row } from './dialogue.js';
 import { fitResults } from './fit-results.js';
 import {
   checkRolloutOptions,
@@ -23,7 +25,7 @@ import {
   type RolloutOptions,
   type SimulatedQuery,
 } from './options.js';
-import { createDialogue, type Dialogue, type Row } from './policy-exchange.js';
+import { tokenDialogue } from './token-dialogue.js';
 import type { Segment, Trajectory } from './trajectory.js';
 
 type RunOptions = RolloutOptions & { randoms: readonly Random[] };
@@ -201,7 +203,9 @@ export async function rollOut(
     const seconds = (performance.now() - start) / 1000;
     for (const { index } of rows) stats.rolloutSeconds[index] = seconds;
   };
-  const dialogue = createDialogue(policy, options);
+  const dialogue = isChatPolicy(policy)
+    ? chatDialogue(policy, options)
+    : tokenDialogue(policy, options);
   const search = createSearch(retriever, options, stats);
   const rows = questions.map((question, index): Row => {
     const row = {

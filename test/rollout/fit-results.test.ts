@@ -7,7 +7,7 @@ import { createRandom } from '../../lib/random.js';
 import type { SearchOutcome } from '../../lib/retrieval/search.js';
 import { fitResults } from '../../lib/rollout/fit-results.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
-import { createDialogue } from '../../lib/rollout/policy-exchange.js';
+import { tokenDialogue } from '../../lib/rollout/token-dialogue.js';
 import { lossMask, shownTexts, tokenIds, type SearchResult } from '../../lib/rollout/trajectory.js';
 import { parseInformation, type PrintedResult } from '../../lib/text/tags.js';
 import { MODEL } from '../interop/exports.js';
@@ -44,7 +44,7 @@ function show(
   const options = { ...OPTIONS, ...changes };
   const none = { name: 'none', retrieve: async () => [], generate: async () => [] };
   const policy = { ...none, tokenizer: TOKENIZERS[tokenizer], maxLength: 1e6 };
-  const dialogue = createDialogue(policy, options);
+  const dialogue = tokenDialogue(policy, options);
   const trajectory = { segments: [], modelCalls: 0 } as never;
   return fitResults(
     { index: 0, random: createRandom(1), trajectory },
