@@ -1,13 +1,13 @@
 /**
  * `parallelsearch data check FOLDER`: what a data set contains, enables and gets wrong.
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { Command } from 'commander';
 import { cross, group, rollup, sort } from 'd3-array';
 import {
   dataSetFiles,
   formatQuestions,
+  ignoredFiles,
   parseQuestions,
   readText,
   streamPassages,
@@ -276,18 +276,13 @@ function printContents({ folder, file, questionFiles, questions, numPassages }: 
       basename(each),
       `${countText(ofFile.length)} questions: ${countBy(ofFile, ({ split }) => split ?? 'in every split')}`,
     );
-  const used = [file, ...questionFiles.map(([each]) => each)];
-  for (const name of existsSync(folder) ? readdirSync(folder) : [])
-    if (
-      /\.(jsonl|ndjson|json|csv|tsv|parquet)(\.gz)?$/.test(name) &&
-      !used.includes(join(folder, name))
-    )
-      printRow(
-        name,
-        /^(corpus|passages|questions|train|dev|test)\.jsonl/.test(name)
-          ? 'is ignored: another file takes precedence'
-          : 'is ignored: questions are in questions, train, dev and test.jsonl, passages in corpus.jsonl',
-      );
+  for (const name of ignoredFiles(folder))
+    printRow(
+      name,
+      /^(corpus|passages|questions|train|dev|test)\.jsonl/.test(name)
+        ? 'is ignored: another file takes precedence'
+        : 'is ignored: questions are in questions, train, dev and test.jsonl, passages in corpus.jsonl',
+    );
   if (questions.length === 0) return;
   const typeName = ({ metadata: { type } }: Question): string =>
     `${type} (${questionType({ metadata: { type } }) ?? 'unknown, so not parallelizable'})`;

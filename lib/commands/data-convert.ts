@@ -3,9 +3,15 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import { group } from 'd3-array';
-import { formatPassages, formatQuestions } from '../data/flashrag.js';
+import { formatPassages, formatQuestions, ignoredFiles } from '../data/flashrag.js';
 import { annotatedIds, graphAfter, PassageCollector } from '../data/formats/format.js';
-import { DATA_FORMATS, isBenchmark, readBenchmark, readFolder } from '../data/formats/read.js';
+import {
+  DATA_FORMATS,
+  isBenchmark,
+  readBenchmark,
+  readFolder,
+  splitName,
+} from '../data/formats/read.js';
 import { type Question, questionType, requireUniqueIds } from '../data/question.js';
 import { methodRollout } from '../interop/export.js';
 import { readRows, writeRows } from '../interop/rows.js';
@@ -15,7 +21,7 @@ import { formatList } from '../text/english.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { METHODS } from '../training/methods.js';
 import { DEFAULT_METHOD } from '../training/models.js';
-import { choice, log } from './common/cli-utils.js';
+import { choice, log, shellWord } from './common/cli-utils.js';
 import { inputFiles, requireDistinctFiles } from './common/outputs.js';
 
 const TARGETS = ['flashrag', 'verl', ...DATA_FORMATS.map(({ name }) => name)];
@@ -36,15 +42,21 @@ async function* readSource(
   if (!existsSync(source))
     throw new Error(`Expected ${source}, but there is none. Check the path.`);
   const stats = statSync(source);
-  if (stats.isDirectory()) yield* readFolder(source, passages);
-  else if (!stats.isFile())
+  if (stats.isDirectory()) {
+    const ignored = ignoredFiles(source);
+    if (ignored.length > 0)
+      log(
+        `Left out ${formatList(ignored)} in ${source}: see npx parallelsearch data check ${shellWord(source)}`,
+      );
+    yield* readFolder(source, passages);
+  } else if (!stats.isFile())
     throw new Error(`Expected ${source} to be a file, but it is a pipe. Save its text to a file.`);
   else if (source.endsWith('.parquet')) {
     const rows = await readParquet(source);
     if (isBenchmark(rows)) yield* readBenchmark(source, passages, rows);
     else
       for (const question of await readRows(source, rows))
-        yield question.goldenAnswers.length > 0 ? question : null;
+        yield question.goldenAnswers.length > 0 ? { split: splitName(source), ...question } : null;
   } else yield* readBenchmark(source, passages);
 }
 

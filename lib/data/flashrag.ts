@@ -1,6 +1,6 @@
 /** Reads files in the FlashRAG format, plain or compressed. */
 import { hash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { decodeText, MAX_LINE_LENGTH, notUtf8, openFile, readLines } from '../io/files.js';
@@ -118,6 +118,17 @@ export function dataSetFiles(folder = SMALL_WORLD): {
     passages: findFiles('corpus', 'passages')[0],
     questions: questions.length > 0 ? questions : findFiles(...SPLITS),
   };
+}
+
+/** Names of other files in a folder that look like data: they are ignored. */
+export function ignoredFiles(folder: string): string[] {
+  const { passages, questions } = dataSetFiles(folder);
+  const used = [passages, ...questions];
+  return (existsSync(folder) ? readdirSync(folder) : []).filter(
+    (name) =>
+      /\.(jsonl|ndjson|json|csv|tsv|parquet)(\.gz)?$/.test(name) &&
+      !used.includes(join(folder, name)),
+  );
 }
 
 const missing = (folder: string, expected: string): Error =>

@@ -149,6 +149,28 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
     expect(whole.stderr).not.toMatch(/first right answer|lack/);
   });
 
+  it('names the files of a folder that it leaves out', async () => {
+    mkdirSync(at('hub'));
+    const line = (id: string): string =>
+      `${JSON.stringify({ id, question: `${id}?`, golden_answers: ['x'] })}\n`;
+    writeFileSync(at('hub', 'train.jsonl'), line('a'));
+    writeFileSync(at('hub', 'validation.jsonl'), line('b'));
+    const { stderr, code } = await convert(['hub', '--out', 'hub-out']);
+    expect(stderr).toMatch(/Left out validation\.jsonl in hub: see .*data check hub/);
+    expect([code, linesOf(at('hub-out', 'questions.jsonl')).length]).toEqual([0, 1]);
+  });
+
+  it('takes the split of rows without one from the name of a Parquet file', async () => {
+    const prompt = [{ role: 'user', content: 'Question: Who?' }];
+    const row = { prompt, reward_model: { ground_truth: { target: ['x'] } } };
+    await writeParquet(at('test.parquet'), [row], {
+      prompt: [{ role: 'text', content: 'text' }],
+      reward_model: { ground_truth: { target: ['text'] } },
+    });
+    await convert(['test.parquet', '--out', 'named']);
+    expect((await loadQuestions(at('named'))).map(({ split }) => split)).toEqual(['test']);
+  });
+
   it('skips rows without a right answer in Parquet files', async () => {
     const questions = [[], ['x']].map((goldenAnswers, i) => {
       return { id: `q${i}`, question: 'Who?', goldenAnswers, metadata: {} };

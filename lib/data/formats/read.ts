@@ -98,7 +98,7 @@ const SPLIT = /(?:^|[^a-z])(train|dev|test|val(?:id(?:ation)?)?)(?:[^a-z]|$)/i;
  * The split in a file's name, or that is its folder's name: `train` for
  * `hotpot_train_v1.1.json` and Hugging Face's `train/0000.parquet`; validation is `dev`.
  */
-function splitName(file: string): string | undefined {
+export function splitName(file: string): string | undefined {
   const folder = path.basename(path.dirname(path.resolve(file)));
   const [, name] =
     SPLIT.exec(path.basename(file)) ?? /^(train|dev|test|validation)$/.exec(folder) ?? [];
