@@ -1,14 +1,16 @@
 /** Parses the FlashRAG format: JSON Lines; `contents` is title, line break, text. */
 import { z } from 'zod';
 import { parseJson } from '../io/json.js';
-import { splitContents, type Passage } from './passage.js';
+import { splitContents, withTitle, type Passage } from './passage.js';
 import { questionMetadataSchema, type Question, type QuestionMetadata } from './question.js';
 
 const idSchema = z
   .union([z.string().min(1), z.number()], 'expected text or a number')
   .transform(String);
 
-const passageSchema = z.object({ id: idSchema, contents: z.string().min(1) });
+const passageSchema = z
+  .object({ id: idSchema, contents: z.string().min(1), title: z.string().nullish().catch(null) })
+  .transform(({ id, contents, title }) => ({ id, contents: withTitle(contents, title) }));
 
 /** A question line; `golden_answers` and `question` are FlashRAG's names. */
 export const questionSchema = z.object({

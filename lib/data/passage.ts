@@ -33,3 +33,10 @@ export function splitContents(contents: string): { title: string; text: string }
 /** The contents that {@link splitContents} splits; a title in quotes gets FlashRAG's, too. */
 export const joinContents = (title: string, text: string): string =>
   `${/^".*"$/s.test(title) ? `"${title}"` : title}\n${text}`;
+
+/** The contents of a row whose title may be in a field of its own only. */
+export function withTitle(contents: string, title: string | null | undefined): string {
+  const bare = title?.trim().replace(/^"(.*)"$/s, '$1');
+  const isMissing = bare && splitContents(contents).title !== bare;
+  return isMissing ? joinContents(bare, contents) : contents;
+}

@@ -34,6 +34,18 @@ describe('parsePassages', () => {
     ]);
   });
 
+  it.each([
+    ['City', 'A city.', 'City\nA city.'],
+    ['City', 'City\nA city.', 'City\nA city.'],
+    ['"City"', '"City"\nA city.', '"City"\nA city.'],
+    ['', 'A city.', 'A city.'],
+    [null, 'A city.', 'A city.'],
+    [['City'], 'A city.', 'A city.'],
+  ])('puts a title of its own, %j, before contents without it: %j', (title, contents, joined) => {
+    const [passage] = parsePassages(JSON.stringify({ id: 1, title, contents }));
+    expect(passage.contents).toBe(joined);
+  });
+
   it('reports file and line', () => {
     const good = '{"id":"a","contents":"T\\nx"}\n';
     expect(() => parsePassages(`${good}{oops`, 'c.jsonl')).toThrow(/c\.jsonl, line 2: .*JSON/);
