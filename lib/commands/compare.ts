@@ -114,6 +114,12 @@ export async function runCompare(
     log(
       `No figures of ${formatList(bare.map(({ name }) => name))}: transcripts have none. Score them with \`score\`, or compare answers or runs.`,
     );
+  const numShared = figures.find(({ source }) => source === 'answers')?.n ?? Infinity;
+  const partial = answered.filter(({ answers }) => answers.length > numShared);
+  if (partial.length > 0)
+    log(
+      `Left out answers to questions that not all runs answered: ${formatList(partial.map(({ name, answers }) => `${answers.length - numShared} of ${name}`))}.`,
+    );
   log(`${plural(runs.length, 'run')} compared: ${out}`);
 }
 

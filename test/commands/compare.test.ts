@@ -58,6 +58,19 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     expect(told).toBe('2 runs compared: two.html\n');
   });
 
+  it('counts answers to questions that not all runs answered', async () => {
+    const write = (name: string, ...ids: string[]): void =>
+      writeFileSync(
+        join(root, name),
+        ids.map((questionId) => JSON.stringify(result({ questionId }))).join('\n'),
+      );
+    write('five.jsonl', 'q1', 'q2', 'q3', 'q4', 'q5');
+    write('two.jsonl', 'q5', 'q6');
+    write('one.jsonl', 'q5');
+    const { stderr } = await runCommand(['compare', 'five.jsonl', 'two.jsonl', 'one.jsonl'], root);
+    expect(stderr).toMatch(/^Left out answers .*: 4 of five and 1 of two\.$/m);
+  });
+
   it('reports that answers share no question', async () => {
     const write = (name: string, questionId: string): void =>
       writeFileSync(join(root, name), JSON.stringify(result({ questionId })));
