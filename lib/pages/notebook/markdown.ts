@@ -161,9 +161,9 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
 
 const MATH =
   /\$\$[^]+?\$\$|\\begin\{(\w+\*?)\}[^]+?\\end\{\1\}|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
-/** A formula, or an escape or code span, where a dollar begins none. */
+/** A formula, or an escape, backticks or code span, where a dollar begins none. */
 const MATH_OR_OTHER = new RegExp(
-  `${MATH.source}|(?<other>\\\\[^]|(?<ticks>\`+)(?:(?!\\n\\s*\\n)[^])*?(?<!\`)\\k<ticks>(?!\`))`,
+  `${MATH.source}|(?<other>\\\\[^]|(?<ticks>\`+)(?!\`)(?:(?:(?!\\n\\s*\\n)[^])*?(?<!\`)\\k<ticks>(?!\`))?)`,
   'g',
 );
 /** Stands for a bar in a formula, which must not end a table's cell. */

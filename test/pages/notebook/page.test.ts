@@ -464,6 +464,11 @@ describe('outputs and cells of all kinds', () => {
     expect(whole).toContain('<a href="https://x.org/$a%7Cb$">$|z|$</a>');
   });
 
+  it('renders backticks of many lengths that close no code span', { timeout: 5000 }, async () => {
+    const runs = Array.from({ length: 300 }, (_, i) => '`'.repeat(i + 1));
+    expect(await page(markdown(runs.join(' ')))).toContain(runs.at(-1)!);
+  });
+
   it.each([
     '<svg xmlns="http://www.w3.org/2000/svg"><foreignObject><meta http-equiv="refresh" content="0;url=https://x.org"/></foreignObject></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><meta http-equiv="refresh" content="0"></svg>',
