@@ -150,7 +150,7 @@ export const transcriptSchema = recordingSchema
     const prompts = [prompt ?? []].flat().filter(Boolean);
     const segments = splitTranscript(
       withoutEndTokens(response).slice(prompt ? repeatedLength(prompt, response) : 0),
-      prompts.at(-1)?.trim().split('\n').at(-1) ?? line.question,
+      prompts.at(-1) ?? line.question,
     );
     const [first] = segments;
     // Without the rendered prompt, the chat template may have opened a thought.

@@ -157,18 +157,22 @@ function answerStarts(text: string): number[] {
 }
 
 /** A question mark that the prompt adds, and short markup up to the first block. */
-const AFTER_QUESTION = /\??(?:[^]{0,100}?[:>\]]\s*(?=<(?:think|search|answer)>))?/y;
+const AFTER_QUESTION =
+  /\??(?:(?:(?!<\/?(?:think|search|answer)>)[^]){0,100}?[:>\]]\s*(?=<(?:think|search|answer)>))?/y;
 
 /**
  * Length of the prompt that a text begins with, in any chat template: instructions that
- * name the tags, then the question, which a reply would only quote in a block.
+ * name the tags, up to the question. In a block, or in a thought that the chat template
+ * opened, the policy quotes it.
  */
 function promptLength(text: string, asked: string): number {
   const at = asked === '' ? -1 : text.indexOf(asked);
-  const before = text.slice(0, Math.max(at, 0));
-  const isPrompt = !/^\s*<(?:think|search|answer)>/.test(before) && before.includes('<answer>');
-  if (!isPrompt || openTag(before)) return 0;
-  AFTER_QUESTION.lastIndex = at + asked.length;
+  if (at < 0 || /^\s*<(?:think|search|answer)>/.test(text)) return 0;
+  const end = at + asked.length;
+  const prompt = text.slice(0, end);
+  const isInThought = /<\/?think>/.exec(text.slice(end))?.[0] === '</think>';
+  if (!prompt.includes('<answer>') || openTag(prompt) || isInThought) return 0;
+  AFTER_QUESTION.lastIndex = end;
   AFTER_QUESTION.test(text);
   return AFTER_QUESTION.lastIndex;
 }
@@ -176,7 +180,7 @@ function promptLength(text: string, asked: string): number {
 /**
  * Splits a recorded text into segments. If the text repeats its prompt, as Search-R1's
  * logs do, everything before the reply is a prompt; in an unknown chat template, it is
- * found by `asked`, the question or the prompt's last line. An information block directly
+ * found by `asked`, the question or the prompt's last message. An information block directly
  * after a search that ends a generation is the environment's; any other is the policy's.
  * Known notices become `notice` segments. {@link ambiguity} tells if this was a guess.
  */

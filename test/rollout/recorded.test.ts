@@ -100,7 +100,7 @@ describe('parseTrajectory', () => {
     ]);
   });
 
-  it('cuts a prompt in an unknown chat template by its last line, or else by the question', () => {
+  it('cuts a prompt in an unknown chat template by its text, or else by the question', () => {
     const content = 'Write <answer> a city </answer>.\nQuestion: Where?\n';
     const response = `USER: ${content} ASSISTANT: <think> x </think><answer> Oslo </answer>`;
     for (const more of [{ prompt: [{ role: 'user', content }] }, { question: 'Where?' }]) {

@@ -353,6 +353,11 @@ describe('the boundary between prompt and response', () => {
     const segments = splitTranscript(prompt + reply, 'Where is it');
     expect(segments).toEqual([fromPrompt(prompt), policy(reply)]);
     expect(ambiguity(segments)).toContain('unknown chat template');
+    const bare = prompt.slice(0, -end.length);
+    expect(splitTranscript(`${bare}\n${reply}`, 'Where is it?')).toEqual([
+      fromPrompt(bare),
+      policy(`\n${reply}`),
+    ]);
     expect(finalAnswer(splitTranscript(`${prompt}I do not know.`, 'Where is it'))).toBeNull();
   });
 
@@ -360,6 +365,8 @@ describe('the boundary between prompt and response', () => {
     `${THINK}<answer> a </answer> Where is it?`,
     'Where is it? <think> a </think><answer> Oslo </answer>',
     'I write <answer>: Where is it? </answer>',
+    'I write <answer> and </answer>. Where is it? I <search> first. </think><search> a </search>',
+    'So: <think> I write <answer> b </answer>. Where is it? </think><answer> a </answer>',
   ])('is not sought in replies that mention the question: %j', (reply) => {
     expect(splitTranscript(reply, 'Where is it?')).toEqual([policy(reply)]);
   });
