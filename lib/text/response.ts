@@ -180,9 +180,9 @@ function promptLength(text: string, asked: string): number {
 /**
  * Splits a recorded text into segments. If the text repeats its prompt, as Search-R1's
  * logs do, everything before the reply is a prompt; in an unknown chat template, it is
- * found by `asked`, the question or the prompt's last message. An information block directly
- * after a search that ends a generation is the environment's; any other is the policy's.
- * Known notices become `notice` segments. {@link ambiguity} tells if this was a guess.
+ * found by `asked`, the question or the last message. An information block directly after
+ * a search that ends a generation is the environment's; any other is the policy's. Known
+ * notices become `notice` segments. {@link ambiguity} tells if this was a guess.
  */
 export function splitTranscript(text: string, asked = ''): TextSegment[] {
   const start = answerStarts(text).at(-1) ?? promptLength(text, asked.trim());
