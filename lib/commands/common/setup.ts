@@ -121,7 +121,7 @@ export async function setUp(
   // belong to a model that is not used.
   const isInFile = isRemote && trained?.method === usedMethod;
   const changes: RolloutChanges = { ...(isInFile && file?.rollout), ...options };
-  const policy = await openPolicy({ ...spec, promptForm: changes.promptForm }, folders);
+  const policy = await openPolicy({ ...spec, signal, promptForm: changes.promptForm }, folders);
   if (policy.note !== undefined) log(policy.note);
   const isSmall = !isChatPolicy(policy) && (await isSmallWorldPolicy(policy));
   return {
@@ -174,8 +174,14 @@ async function loadBackend(
 }
 
 /** Opens the remote policy of `spec`, or the local one in `folders`. */
-async function openPolicy(spec: PolicySpec, folders?: PolicyFolders): Promise<AnyPolicy> {
-  if (!folders) return openRemotePolicy(spec.policy!, spec);
+async function openPolicy(
+  spec: PolicySpec & { signal?: AbortSignal },
+  folders?: PolicyFolders,
+): Promise<AnyPolicy> {
+  if (!folders) {
+    const wait = setTimeout(() => log('Waiting for the answer of the policy’s server.'), 5000);
+    return openRemotePolicy(spec.policy!, spec).finally(() => clearTimeout(wait));
+  }
   const { loadLocalPolicy } = await import('../../policy/folders/model-folder.js');
   return loadLocalPolicy(folders.model, { adapter: folders.adapter, force: spec.force });
 }

@@ -81,11 +81,11 @@ export async function openChatPolicy(
 ): Promise<ChatPolicy> {
   const base = trimEndpoint(url);
   const safeUrl = splitCredentials(base).url;
-  const { maxConcurrency = 256 } = options;
+  const { maxConcurrency = 256, signal } = options;
   const server = "a server with OpenAI's chat completions API";
   const limits = { ...requestLimits(options), server };
   const listModels = async (): Promise<{ id: string }[]> => {
-    const answer = await requestJson(`${base}/models`, limits).catch(addRemedy);
+    const answer = await requestJson(`${base}/models`, { ...limits, signal }).catch(addRemedy);
     return parseModels(modelsSchema, { base: safeUrl, answer });
   };
   const model = options.model ?? onlyModel(safeUrl, await listModels());
@@ -109,8 +109,8 @@ export async function openChatPolicy(
       const options = { ...greedy, maxNewTokens, stop: ['</answer>'], tools };
       const body = createBody(PROBE, options, { model, capabilities });
       const mustCall = hasTools && !mayAnswer && !dropped.has('tool_choice');
-      const sent = { body: { ...body, ...(mustCall && { tool_choice: toolChoice }) } };
-      const raw = await endpoint.post(sent);
+      const sent = { ...body, ...(mustCall && { tool_choice: toolChoice }) };
+      const raw = await endpoint.post({ body: sent, signal });
       answering = raw.model;
       return raw;
     },

@@ -107,7 +107,11 @@ async function connect(url: string, options: OpenAiOptions): Promise<Completions
   const limits = requestLimits(options);
   const server = "a server with OpenAI's API";
   // Servers need not list their models if the model is named.
-  const served = await requestJson(`${address}/models`, { ...limits, server }).then(
+  const served = await requestJson(`${address}/models`, {
+    ...limits,
+    server,
+    signal: options.signal,
+  }).then(
     (answer) => parseModels(modelsSchema, { base, answer }),
     (error: unknown) => {
       const isAnswered = error instanceof HttpError && error.status !== undefined;
@@ -202,7 +206,7 @@ export async function openCompletionsPolicy(
   const server = await connect(url, options);
   const { base, model, tokenizer, maxLength, complete } = server;
   const hasIds = await returnsIds(() =>
-    complete({ ...VLLM_PARAMS, prompt: tokenizer.encode('A'), max_tokens: 1 }),
+    complete({ ...VLLM_PARAMS, prompt: tokenizer.encode('A'), max_tokens: 1 }, options.signal),
   ).catch(addRemedy);
   const continueContext = hasIds ? continueIds : continueText;
   const limit = pLimit(options.maxConcurrency ?? 256);

@@ -10,6 +10,8 @@ export interface RemoteOptions {
   tokenizer?: string;
   /** For chat policies. Default: tools if the server supports them. */
   promptForm?: PromptForm;
+  /** Stops the requests that open the policy. */
+  signal?: AbortSignal;
 }
 
 export interface OpenAiOptions extends RemoteOptions {

@@ -464,6 +464,8 @@ describe('openChatPolicy', () => {
     const policy = await open();
     const signal = AbortSignal.timeout(50);
     await expect(policy.reply(QUESTION, { ...OPTIONS, signal })).rejects.toThrow(/timeout/);
+    await startUnknown(() => new Promise(() => undefined));
+    await expect(open({ signal: AbortSignal.timeout(50) })).rejects.toThrow(/timeout/);
   });
 
   it('sends a password in the address as a header and never shows it', async () => {

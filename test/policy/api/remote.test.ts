@@ -258,6 +258,10 @@ describe('retries and limits', () => {
     const waiting = answerOf(patient, CONTEXT, { signal: controller.signal });
     setTimeout(() => controller.abort(new Error('enough')), 20);
     await expect(waiting).rejects.toThrow('enough');
+    isOpen = true;
+    const signal = AbortSignal.timeout(50);
+    const opening = openStandIn(saying(SAID), { instead: never }, { signal });
+    await expect(opening).rejects.toThrow(/timeout/);
   });
 });
 
