@@ -8,6 +8,7 @@ import {
   type SearchTurn,
   type Trajectory,
 } from '../rollout/trajectory.js';
+import { printable } from '../io/system-errors.js';
 import { plural } from '../text/english.js';
 import { unknownNamesWarning } from '../text/names.js';
 import { openTag, type Tag } from '../text/tags.js';
@@ -28,7 +29,8 @@ const STYLES: Readonly<Record<Tag, Style>> = {
 /** Writes text, in colour on a terminal unless NO_COLOR is set. */
 const write = (text: string, style?: Style): void => {
   const isColoured = style !== undefined && process.stdout.isTTY && process.stdout.hasColors();
-  process.stdout.write(isColoured ? styleText(style, text) : text);
+  const shown = printable(text);
+  process.stdout.write(isColoured ? styleText(style, shown) : shown);
 };
 
 /** Warns of searches that failed or found only unrelated passages. */

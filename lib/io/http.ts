@@ -4,6 +4,7 @@ import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 import { splitCredentials } from './credentials.js';
 import { describeFaults, parseJson } from './json.js';
+import { printable } from './system-errors.js';
 
 export interface JsonRequest {
   /** Posted as JSON. Default: a GET request without body. */
@@ -288,4 +289,4 @@ function parseBody(source: string, bytes: Uint8Array): unknown {
 
 const MAX_EXCERPT = 200;
 const excerpt = (text: string): string =>
-  text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT)}...` : text;
+  printable(text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT)}...` : text);

@@ -46,11 +46,15 @@ export const systemReason = (error: unknown): string | undefined => parse(error)
 
 /**
  * `Could not open a: no such file or directory (ENOENT).`; other errors' messages.
- * Addresses have no passwords.
+ * Addresses have no passwords, and no text steers the terminal.
  */
 export function errorText(error: unknown): string {
   const system = parse(error);
   if (system)
     return `Could not ${system.action}${system.path && ` ${system.path}`}: ${system.reason}.`;
-  return hideCredentials(error instanceof Error ? error.message : String(error));
+  return printable(hideCredentials(error instanceof Error ? error.message : String(error)));
 }
+
+/** Text of others for a terminal, without the control characters that would steer it. */
+export const printable = (text: string): string =>
+  text.replaceAll('\r\n', '\n').replace(/[^\P{Cc}\t\n]/gu, '\ufffd');

@@ -32,6 +32,7 @@ vi.mock(import('../../lib/policy/api/remote.js'), async (original) => ({
       'Who met Tom Thumb?': [ANSWER],
       'Why?': ['<search> broken </search>', ANSWER],
       'When?': [SEARCH],
+      'Where?': ['<answer> \u001b[2J1904 </answer>'],
     }),
 }));
 
@@ -67,6 +68,10 @@ it('colours thoughts, searches and answers on a terminal only', async () => {
   expect(stripVTControlCharacters(coloured)).toBe(plain);
   expect(plain).toContain(SEARCH);
   expect(plain).toContain('\nAnswer: 1904\n');
+});
+
+it('shows no control characters of a policy', async () => {
+  expect(await shown(false, 'Where?')).toContain('\nAnswer: \ufffd[2J1904\n');
 });
 
 it('marks the sub-query without a similar passage', async () => {

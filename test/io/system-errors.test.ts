@@ -85,3 +85,8 @@ it.each([
 ])('shows no passwords: %s', (message, shown) => {
   expect(errorText(new Error(message))).toBe(shown);
 });
+
+it('replaces the control characters of terminals', () => {
+  const hostile = 'a\u001b[2J\u001b]0;title\u0007\u009b1A\tb\r\nc\rd\u0000é';
+  expect(errorText(new Error(hostile))).toBe('a�[2J�]0;title��1A\tb\nc�d�é');
+});
