@@ -7,7 +7,7 @@ import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionType, questionTypeSchema, subQuestionSchema } from '../data/question.js';
 import { describeFaults } from '../io/json.js';
-import { openThought } from '../text/messages.js';
+import { openThought, withoutEndTokens } from '../text/messages.js';
 import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../text/response.js';
 import { contentSchema, messagesSchema, splitConversation } from './recorded-chat.js';
 import type { Segment, Trajectory } from './trajectory.js';
@@ -110,29 +110,20 @@ const renameFields = <T extends z.infer<typeof recordingSchema>>({
 const TEMPLATE =
   /(?:\s|<[|｜][^|｜>]*[|｜]>|\[\|\w+\|\]|<(?:start|end)_of_turn>|<\|turn>|<turn\|>|<\/?s>|\[\/?INST\]|(?:<think>\s*)?<\/think>(?=\s*<think>)|\b(?:system|user|assistant|model)\b:?)*/y;
 
-function skipTemplate(response: string, from: number): number {
-  TEMPLATE.lastIndex = from;
-  return from + TEMPLATE.exec(response)![0].length;
-}
-
-/** Cuts the end of turn after the answer, kept when special tokens are not skipped. */
-function withoutEndTokens(response: string): string {
-  const answer = response.lastIndexOf('</answer>');
-  if (answer < 0) return response;
-  const end = response.indexOf('>', answer) + 1;
-  return skipTemplate(response, end) === response.length ? response.slice(0, end) : response;
-}
-
 /** Length of the prompt that a response repeats, in a chat template if it is messages. */
 function repeatedLength(prompt: string | readonly string[], response: string): number {
   if (typeof prompt === 'string') return response.startsWith(prompt) ? prompt.length : 0;
+  const skipTemplate = (from: number): number => {
+    TEMPLATE.lastIndex = from;
+    return from + TEMPLATE.exec(response)![0].length;
+  };
   let end = 0;
   for (const text of prompt.map((content) => content.trim())) {
-    const start = response.startsWith(text, end) ? end : skipTemplate(response, end);
+    const start = response.startsWith(text, end) ? end : skipTemplate(end);
     if (!response.startsWith(text, start)) return 0;
     end = start + text.length;
   }
-  return skipTemplate(response, end);
+  return skipTemplate(end);
 }
 
 /** Text, or the texts of messages. */

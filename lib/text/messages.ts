@@ -93,11 +93,32 @@ export function readToolCall({ function: { name, arguments: json } }: ToolCall):
  * announce it in an earlier line.
  */
 const TEXT_CALL =
-  /^[ \t]*(?:<(?:minimax:)?tool_call|<\|tool_call|<\|python_tag\|>|<function[=_]|<invoke |\[TOOL_CALLS\]|<｜tool▁call|<｜DSML｜|\[?search\(quer|\[?\s*\{[^{}]*"name"\s*:\s*"search")/m;
+  /^[ \t]*(?:<\|channel\|>|<(?:minimax:)?tool_call|<\|tool_call|<\|python_tag\|>|<function[=_]|<invoke |\[TOOL_CALLS\]|<｜tool▁call|<｜DSML｜|\[?search\(quer|\[?\s*\{[^{}]*"name"\s*:\s*"search")/m;
 
-/** Chat templates may open the thought in the prompt, as DeepSeek-R1's does. */
-export const openThought = (text: string): string =>
-  /^(?:(?!<think>)[^])*?<\/think>/.test(text) ? `<think>${text.trimStart()}` : text;
+/** The tags of Magistral, Seed-OSS, EXAONE Deep and others around thoughts. */
+const OTHER_THINK_TAGS = /\[(\/?)THINK\]|<(\/?)(?:seed:think|thinking|thought)>/g;
+
+/**
+ * Writes thoughts in the paper's tags, and opens one that a chat template has opened in
+ * the prompt, as DeepSeek-R1's does.
+ */
+export function openThought(written: string): string {
+  const text = written.replace(OTHER_THINK_TAGS, (_, a = '', b = '') => `<${a}${b}think>`);
+  return /^(?:(?!<think>)[^])*?<\/think>/.test(text) ? `<think>${text.trimStart()}` : text;
+}
+
+const END_TOKEN =
+  /\s*(?:<\|\w+\|>|<｜[^<>｜]+｜>|\[\|endofturn\|\]|<\/s>|<eos>|<end_of_turn>|<turn\|>)\s*$/;
+const END_TOKEN_WINDOW = 64;
+
+/** Cuts the end tokens that some servers, and decoders of logs, leave after a text. */
+export function withoutEndTokens(text: string): string {
+  let end = text.length;
+  const find = (): RegExpExecArray | null =>
+    END_TOKEN.exec(text.slice(Math.max(0, end - END_TOKEN_WINDOW), end));
+  for (let match; (match = find()); ) end -= match[0].length;
+  return text.slice(0, end);
+}
 
 /** A thought, which may lack its end, and the text after it. */
 const THOUGHT = /^\s*(?:<think>(.*?)(?:<\/think>|$))?(.*)$/s;

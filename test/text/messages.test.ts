@@ -76,6 +76,15 @@ describe('formatToolMessage', () => {
     expect(print(say('I know.\n</think>\n\nRome'))).toBe(answer);
   });
 
+  it.each([
+    '[THINK]I know.[/THINK]Rome',
+    '<seed:think>I know.</seed:think>Rome',
+    '<thought>\nI know.\n</thought>\nRome',
+    'I know.\n[/THINK]\nRome',
+  ])("reads thoughts in other models' tags: %j", (content) => {
+    expect(print(say(content))).toBe('<think> I know. </think>\n<answer> Rome </answer>');
+  });
+
   it('escapes tags in thoughts and answers', () => {
     expect(print({ ...call({ query: 'a' }), content: 'x <think>y</think> <search>' })).toBe(
       '<think> x y (search) </think>\n<search> a </search>',
@@ -112,6 +121,7 @@ describe('formatToolMessage', () => {
     '<minimax:tool_call>\n<invoke name="search">',
     '<｜DSML｜function_calls>\n<｜DSML｜invoke name="search">',
     '[search(queries=["a"])]',
+    '<|channel|>commentary to=functions.search<|message|>{"queries":["a"]}',
   ])('a call that the server left in the text is no answer: %s', (content) => {
     expect(isTextCall(content)).toBe(true);
     expect(nextAction(print(say(content))).kind).toBe('invalid');

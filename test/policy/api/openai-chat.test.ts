@@ -314,6 +314,15 @@ describe('openChatPolicy', () => {
     expect(read.reasoning_content).toBe('Italy');
   });
 
+  it.each(['<|im_end|>', '<|eot_id|>\n', '</s>', '<end_of_turn>', '<|im_end|><|endoftext|>'])(
+    'leaves out end tokens that the server left in the text: %j',
+    async (end) => {
+      await start(() => Response.json({ choices: [{ message: say(`Rome${end}`) }] }));
+      const { message } = await (await open()).reply(QUESTION, OPTIONS);
+      expect(message.content).toBe('Rome');
+    },
+  );
+
   it('reads a refusal from its own field', async () => {
     const deltas = ["I can't ", 'help.'].map((refusal) => choose({ delta: { refusal } }));
     await start(() => stream(...deltas, choose({ finish_reason: 'stop' })));
