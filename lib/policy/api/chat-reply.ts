@@ -3,12 +3,7 @@ import { z } from 'zod';
 import { AnswerError, HttpError } from '../../io/http.js';
 import { tryParseJson } from '../../io/json.js';
 import { memoisedByNames } from '../../memoise.js';
-import {
-  isTextCall,
-  parseArguments,
-  withoutEndTokens,
-  type AssistantMessage,
-} from '../../text/messages.js';
+import { isTextCall, parseArguments, type AssistantMessage } from '../../text/messages.js';
 import { nextAction } from '../../text/tags.js';
 import { ReplyError, type Reply, type ReplyOptions } from '../chat-policy.js';
 import { closeTag, isCutOff, isLimited } from './openai-server.js';
@@ -202,8 +197,7 @@ export function readReply(
   if (error) throw new ReplyError(`Expected a complete reply, but got an error: ${error.message}`);
   const { refusal, tool_calls: calls } = message;
   // Servers leave the content of a refusal null or empty.
-  const written = message.content || refusal;
-  const content = written && withoutEndTokens(written);
+  const content = message.content || refusal;
   const isHalfAnswer = tools.length > 0 && nextAction(content ?? '').kind === 'invalid';
   if (isHalfAnswer && isTextCall(content ?? '')) warnOfTextCalls();
   const isCut = isLimited(finish);

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { AnswerError, describeAnswer, HttpError } from '../../io/http.js';
 import type { PromptForm } from '../../text/prompts.js';
+import { withoutEndTokens } from '../../text/messages.js';
 import { openTag } from '../../text/tags.js';
 
 export interface RemoteOptions {
@@ -86,8 +87,12 @@ export const isLimited = (reason: FinishReason): boolean =>
 export const isCutOff = (reason: FinishReason): boolean =>
   !isLimited(reason) && !/^($|complete|end|eos|function|stop|tool)/i.test(reason ?? '');
 
-/** Restores the stop string of an open block, if the API or end token removed it. */
-export function closeTag(text: string, stop: readonly string[]): string {
+/**
+ * Ends a finished text: cuts end tokens that the server left, and restores the stop
+ * string of an open block, if the API or end token removed it.
+ */
+export function closeTag(written: string, stop: readonly string[]): string {
+  const text = withoutEndTokens(written);
   const cut = `</${openTag(text)}>`;
   return stop.includes(cut) ? text + cut : text;
 }

@@ -215,6 +215,12 @@ describe('a server without token ids', () => {
     const { policy } = await openTextOnly('cuts stop', { text });
     expect((await answerOf(policy)).text).toBe(text);
   });
+
+  it('may leave end tokens in the text', async () => {
+    const text = '<answer> Oslo</s>';
+    const { policy } = await openTextOnly('keeps stop', { text });
+    expect((await answerOf(policy)).text).toBe('<answer> Oslo</answer>');
+  });
 });
 
 describe('retries and limits', () => {
