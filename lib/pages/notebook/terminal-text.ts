@@ -1,30 +1,25 @@
 /** What a terminal shows of a text with control characters. */
 import { stripVTControlCharacters } from 'node:util';
 
-/** A line as a terminal shows it: text after a carriage return overwrites its start. */
-const overwrite = (line: string): string =>
-  line
-    .split('\r')
-    .reduceRight((shown, earlier) =>
-      earlier.length > shown.length ? shown + earlier.slice(shown.length) : shown,
-    );
+/** Moves the cursor to the start or one back, or erases the line or the rest of it. */
+const CONTROLS = /(\r|[\b]|\p{Cc}\[[02]?K)/u;
 
-/** Applies backspaces, which remove the character before them in the line. */
-function erase(text: string): string {
-  const kept: string[] = [];
-  for (const character of text)
-    if (character !== '\b') kept.push(character);
-    else if (kept.length > 0 && kept.at(-1) !== '\n') kept.pop();
-  return kept.join('');
+/** A line as a terminal shows it: text overwrites what is at the cursor. */
+function shownLine(line: string): string {
+  const parts = line.split(CONTROLS);
+  if (parts.length === 1) return stripVTControlCharacters(line);
+  const shown: string[] = [];
+  let cursor = 0;
+  for (const [i, part] of parts.entries()) {
+    if (i % 2 === 0) for (const letter of stripVTControlCharacters(part)) shown[cursor++] = letter;
+    else if (part === '\r') cursor = 0;
+    else if (part === '\b') cursor = Math.max(0, cursor - 1);
+    else if (part.includes('2')) shown.fill(' ');
+    else shown.length = cursor;
+  }
+  return shown.join('').trimEnd();
 }
-
-/** Erase the line, or all of it if at its start. */
-const ERASED = /\p{Cc}\[2K|\r\p{Cc}\[0?K/u;
 
 /** Terminal text without colours, and progress bars in their last state. */
-export function terminalText(text: string): string {
-  const lines = text.replaceAll('\r\n', '\n').split('\n');
-  const plain = stripVTControlCharacters(lines.map((line) => line.split(ERASED).at(-1)).join('\n'));
-  const shown = plain.includes('\b') ? erase(plain) : plain;
-  return shown.split('\n').map(overwrite).join('\n');
-}
+export const terminalText = (text: string): string =>
+  text.replaceAll('\r\n', '\n').split('\n').map(shownLine).join('\n');

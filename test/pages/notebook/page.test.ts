@@ -283,8 +283,10 @@ describe('outputs and cells of all kinds', () => {
 
   it('erases lines like a terminal, as for pip’s and wget’s progress', async () => {
     const text = 'pip\n a long bar\r\u001b[2K done\nDownloading\r\u001b[Kok\na\u001b[Kb\n';
-    const html = await page(showing({ output_type: 'stream', name: 'stdout', text }));
-    expect(html).toContain('<pre class="stdout">pip\n done\nok\nab\n</pre>');
+    const git = 'remote: Counting objects\rremote: Done\u001b[K\n|\b/\b-\b\n';
+    const stream = { output_type: 'stream', name: 'stdout', text: text + git };
+    const html = await page(showing(stream));
+    expect(html).toContain('<pre class="stdout">pip\n done\nok\nab\nremote: Done\n-\n</pre>');
   });
 
   it('joins the parts of a stream, as nbclient writes it', async () => {
