@@ -30,9 +30,14 @@ export function splitContents(contents: string): { title: string; text: string }
   return { title: quoted ? quoted[1] : firstLine, text };
 }
 
-/** The contents that {@link splitContents} splits; a title in quotes gets FlashRAG's, too. */
-export const joinContents = (title: string, text: string): string =>
-  `${/^".*"$/s.test(title) ? `"${title}"` : title}\n${text}`;
+/**
+ * The contents that {@link splitContents} splits; a title in quotes gets FlashRAG's, too,
+ * and one of several lines becomes one.
+ */
+export function joinContents(title: string, text: string): string {
+  const line = title.trim().replace(/\s*[\r\n]\s*/g, ' ');
+  return `${/^".*"$/.test(line) ? `"${line}"` : line}\n${text}`;
+}
 
 /** The contents of a row whose title may be in a field of its own only. */
 export function withTitle(contents: string, title: string | null | undefined): string {

@@ -16,3 +16,7 @@ it.each(['T', '', '"', '""', '"Heroes"', '""Heroes""', '"A" and "B"', '"Heroes" 
     expect(splitContents(joinContents(title, 'a'))).toEqual({ title, text: 'a' });
   },
 );
+
+it('joins the lines of a title', () => {
+  expect(joinContents(' City\r\n of Oslo ', 'a')).toBe('City of Oslo\na');
+});
