@@ -14,7 +14,7 @@ import { questionType, type Question, type QuestionGraph } from '../question.js'
 import { annotatedPassages, type DataFormat, type PassageCollector } from './format.js';
 import { articleGraph, hotpotqa, includesAnswer, plainTitle, type Article } from './hotpotqa.js';
 import { decompositionGraph, musique } from './musique.js';
-import { tripleGraph, twoWiki } from './two-wiki.js';
+import { evidencesSchema, tripleGraph, twoWiki } from './two-wiki.js';
 
 /** To add a format, write its file and list it here. */
 export const DATA_FORMATS: readonly DataFormat[] = [hotpotqa, twoWiki, musique];
@@ -156,7 +156,7 @@ export async function* readFolder(
 
 /** Annotations of 2WikiMultiHopQA and MuSiQue, which FlashRAG keeps as metadata. */
 const annotationsSchema = z.object({
-  evidences: z.array(z.tuple([z.string(), z.string(), z.string()])).optional(),
+  evidences: evidencesSchema.optional(),
   decomposition: z.array(z.object({ question: z.string(), answer: z.string() })).optional(),
 });
 

@@ -17,14 +17,14 @@ import {
 } from './format.js';
 import { hotpotSchema } from './hotpotqa.js';
 
-const rowSchema = hotpotSchema.extend({
-  evidences: tuples(
-    z.tuple([z.string(), z.string(), z.string()]),
-    ['fact'],
-    ['relation'],
-    ['entity'],
-  ),
-});
+export const evidencesSchema = tuples(
+  z.tuple([z.string(), z.string(), z.string()]),
+  ['fact'],
+  ['relation'],
+  ['entity'],
+);
+
+const rowSchema = hotpotSchema.extend({ evidences: evidencesSchema });
 
 /** How many triples back a later hop finds its subject: in one chain, or in two. */
 const HOPS_BACK: Readonly<Record<string, number>> = {

@@ -1,3 +1,4 @@
+import { transpose } from 'd3-array';
 import { expect, it } from 'vitest';
 import { PassageCollector } from '../../../lib/data/formats/format.js';
 import { withAnnotatedGraph } from '../../../lib/data/formats/read.js';
@@ -36,10 +37,14 @@ it('builds graphs from 2WikiMultiHopQA’s triples', () => {
     ['Red River', 'director', 'Bo Reed'],
     ['Bo Reed', 'date of birth', '1904'],
   ];
-  expect(summary(question({ type: 'compositional', supporting: ['a', 'b'], evidences }))).toEqual([
-    ['Red River', 'Bo Reed', [], ['a']],
-    ['Bo Reed', '1904', ['q1'], ['b']],
-  ]);
+  const [fact, relation, entity] = transpose(evidences);
+  for (const given of [evidences, { fact, relation, entity }])
+    expect(
+      summary(question({ type: 'compositional', supporting: ['a', 'b'], evidences: given })),
+    ).toEqual([
+      ['Red River', 'Bo Reed', [], ['a']],
+      ['Bo Reed', '1904', ['q1'], ['b']],
+    ]);
 });
 
 it('builds graphs from MuSiQue’s decomposition', () => {
