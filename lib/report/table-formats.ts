@@ -130,7 +130,7 @@ export function tableMarkdown(cells: TableCells): string {
 
 /** Escapes text for one line of Markdown. */
 function markdownText(text: string): string {
-  return text.replace(/[\\`*_{}[\]<>|~#&$]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
+  return text.replace(/[\\`*_{}[\]<>|~#&$]/g, '\\$&').replace(/\s*[\n\r]\s*/g, ' ');
 }
 
 /** A booktabs `table` with the label `tab:NAME`, for pdfLaTeX. */
@@ -210,7 +210,7 @@ const LATEX: Record<string, string> = {
 /** Escapes text for LaTeX; a hyphen before a number becomes a minus. */
 export function latexText(text: string): string {
   return text
-    .replace(/\s*\n\s*/g, ' ')
+    .replace(/\s*[\n\r]\s*/g, ' ')
     .replace(/(?<![\w.])-(?=\.?\d)/g, '−')
     .replace(/[#$%&_{}]|[^\w .,:;!?()[\]+*/=@'`-]/gu, (character) =>
       '#$%&_{}'.includes(character) ? `\\${character}` : (LATEX[character] ?? character),

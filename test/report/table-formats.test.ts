@@ -38,6 +38,9 @@ describe('tableMarkdown', () => {
     ]);
     // GitHub sets text between dollars as a formula.
     expect(tableMarkdown({ ...grouped, caption: '$x$' })).toMatch(/^\\\$x\\\$\n/);
+    // A carriage return ends a line of Markdown, too.
+    const progress = { caption: '', columns: ['a'], rows: [['50 %\r100 %\r\nok']] };
+    expect(tableMarkdown(progress)).toContain('| 50 % 100 % ok |');
   });
 });
 
