@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { isLabelled } from '../text/labelled-information.js';
 import {
+  closeTag,
   formatTagMessage,
   formatToolMessage,
   openThought,
@@ -13,7 +14,7 @@ import {
   type ToolCall,
 } from '../text/messages.js';
 import type { TextSegment } from '../text/response.js';
-import { nextAction, oneLine } from '../text/tags.js';
+import { nextAction, oneLine, STOP_STRINGS } from '../text/tags.js';
 
 /** Parts for calls, results and thoughts in other APIs, such as Anthropic's. */
 const FOREIGN_PART = /tool|function|thinking|reasoning/;
@@ -105,14 +106,20 @@ const INFORMATION = /^\s*<information>([\s\S]*?)(?:<\/information>\s*)?$/;
  * order of the calls.
  * @throws Error naming a tool message that answers no call
  */
-export function splitConversation(messages: readonly RecordedMessage[]): {
+export function splitConversation(recorded: readonly RecordedMessage[]): {
   question: string;
   segments: TextSegment[];
 } {
-  const replies = messages.filter(({ role }) => role === 'assistant') as AssistantReply[];
+  const isReply = (message: RecordedMessage) => message.role === 'assistant';
+  const hasCalls = recorded.filter(isReply).some((reply) => recordedCalls(reply).length > 0);
+  // APIs leave out the stop string that ended a message.
+  const stop = hasCalls ? [] : STOP_STRINGS;
+  const messages = recorded.map((message) =>
+    isReply(message) ? { ...message, content: closeTag(message.content ?? '', stop) } : message,
+  );
+  const replies = messages.filter(isReply);
   const hasTags =
-    replies.every((reply) => recordedCalls(reply).length === 0) &&
-    replies.some(({ content }) => nextAction(content ?? '').kind !== 'invalid');
+    !hasCalls && replies.some(({ content }) => nextAction(content ?? '').kind !== 'invalid');
   const segments: TextSegment[] = [];
   let question = '';
   let calls: ToolCall[] = [];

@@ -108,7 +108,17 @@ const renameFields = <T extends z.infer<typeof recordingSchema>>({
 
 /** What chat templates write around messages, and an empty thought before another. */
 const TEMPLATE =
-  /(?:\s|<[|｜][^|｜>]*[|｜]>|\[\|\w+\|\]|<(?:start|end)_of_turn>|<\|turn>|<turn\|>|<\/?s>|\[\/?INST\]|(?:<think>\s*)?<\/think>(?=\s*<think>)|\b(?:system|user|assistant|model)\b:?)*/y;
+  /(?:\s|<[|｜][^|｜>]*[|｜]>|\[\|\w+\|\]|<(?:start|end)_of_turn>|<\|turn>|<turn\|>|<\/?s>|\[\/?INST\]|(?:<think>\s*)?<\/think>(?=\s*<think>)|\b(?:system|user|assistant|model|tool|ipython)\b:?)*/y;
+
+const TURNS = new RegExp(
+  `(</search>)(${TEMPLATE.source})(?=<information>)|(</information>)(${TEMPLATE.source})`,
+  'g',
+);
+/** Drops a chat template's marks around results, if turns were decoded as one text. */
+const joinTurns = (response: string): string =>
+  response.replace(TURNS, (match, search, before, information, after) =>
+    `${before ?? after}`.trim() === '' ? match : `${search ?? information}\n`,
+  );
 
 /** Length of the prompt that a response repeats, in a chat template if it is messages. */
 function repeatedLength(prompt: string | readonly string[], response: string): number {
@@ -137,10 +147,11 @@ const promptSchema = z.union([
 /** A response that uses the paper's tags. */
 export const transcriptSchema = recordingSchema
   .extend({ prompt: optional(promptSchema), response: z.string() })
-  .transform(({ prompt, response, ...line }) => {
+  .transform(({ prompt, response: recorded, ...line }) => {
+    const response = joinTurns(withoutEndTokens(recorded));
     const prompts = [prompt ?? []].flat().filter(Boolean);
     const segments = splitTranscript(
-      withoutEndTokens(response).slice(prompt ? repeatedLength(prompt, response) : 0),
+      response.slice(prompt ? repeatedLength(prompt, response) : 0),
       prompts.at(-1) ?? line.question,
     );
     const [first] = segments;

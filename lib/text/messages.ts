@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { tryParseJson } from '../io/json.js';
-import { nextAction, oneLine, formatBlock, formatSearch } from './tags.js';
+import { nextAction, oneLine, openTag, formatBlock, formatSearch } from './tags.js';
 
 export interface ToolCall {
   id: string;
@@ -118,6 +118,16 @@ export function withoutEndTokens(text: string): string {
     END_TOKEN.exec(text.slice(Math.max(0, end - END_TOKEN_WINDOW), end));
   for (let match; (match = find()); ) end -= match[0].length;
   return text.slice(0, end);
+}
+
+/**
+ * Ends a finished text: cuts end tokens that the server left, and restores the stop
+ * string of an open block, if the API or end token removed it.
+ */
+export function closeTag(written: string, stop: readonly string[]): string {
+  const text = withoutEndTokens(written);
+  const cut = `</${openTag(text)}>`;
+  return stop.includes(cut) ? text + cut : text;
 }
 
 /** A thought, which may lack its end, and the text after it. */

@@ -175,6 +175,21 @@ describe('a recorded conversation', () => {
     expect(run.segments[2]).toMatchObject({ kind: 'notice', text: '\n4\n' });
   });
 
+  const thought = '<think> a </think>\n';
+  const information = { role: 'user', content: '<information>b</information>' };
+  it.each([
+    ['without stop strings', '', ''],
+    ['with end tokens', '</search><|im_end|>', '</answer><|im_end|>'],
+  ])('is read as it was answered, %s', (_, searchEnd, answerEnd) => {
+    const run = read(
+      says(`${thought}<search> c${searchEnd}`),
+      information,
+      says(`${thought}<answer> x${answerEnd}`),
+    );
+    expect(run).toMatchObject({ answer: 'x', searchTurns: [{ queries: ['c'] }] });
+    expect(run.segments.at(-1)!.text).toBe(`${thought}<answer> x</answer>`);
+  });
+
   it('may have tags in the content and the thought in reasoning_content', () => {
     const run = read({ ...says('<answer> x </answer>'), reasoning_content: 'I know.' });
     expect(run.answer).toBe('x');

@@ -132,6 +132,23 @@ describe('parseTrajectory', () => {
     expect(parseTrajectory(line).segments.at(-1)!.text).toBe(text);
   });
 
+  it.each([
+    ['<|im_end|>\n<|im_start|>user\n', '<|im_end|>\n<|im_start|>assistant\n'],
+    ['<|im_end|>\n<|im_start|>tool\n', '<|im_end|>\n<|im_start|>assistant\n'],
+    ['\nuser\n', '\nassistant\n'],
+  ])('reads chat turns in one text: %j', (before, after) => {
+    const searched = '<think> b </think><search> c </search>';
+    const information = '<information>d</information>';
+    const response = `${searched}${before}${information}${after}${thought}`;
+    const run = parseTrajectory({ id: 1, golden_answers: ['x'], response });
+    expect(run.searchTurns).toMatchObject([{ queries: ['c'] }]);
+    expect(run.segments.map(({ text }) => text)).toEqual([
+      searched,
+      `\n${information}`,
+      `\n${thought}`,
+    ]);
+  });
+
   it('keeps a response that repeats only a part of the prompt', () => {
     const prompt = [{ role: 'user', content: 'Who?' }];
     const response = 'Who? I? <answer>Who?</answer>';

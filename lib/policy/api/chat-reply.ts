@@ -3,10 +3,15 @@ import { z } from 'zod';
 import { AnswerError, HttpError } from '../../io/http.js';
 import { tryParseJson } from '../../io/json.js';
 import { memoisedByNames } from '../../memoise.js';
-import { isTextCall, parseArguments, type AssistantMessage } from '../../text/messages.js';
+import {
+  closeTag,
+  isTextCall,
+  parseArguments,
+  type AssistantMessage,
+} from '../../text/messages.js';
 import { nextAction } from '../../text/tags.js';
 import { ReplyError, type Reply, type ReplyOptions } from '../chat-policy.js';
-import { closeTag, isCutOff, isLimited } from './openai-server.js';
+import { isCutOff, isLimited } from './openai-server.js';
 
 const text = z
   .string()

@@ -16,7 +16,6 @@ import type { FileTokenizer } from '../../text/tokenizer.js';
 import { readTokenizer } from '../folders/folder-settings.js';
 import {
   addRemedy,
-  closeTag,
   isAboutRequest,
   isCutOff,
   isLimited,
@@ -26,6 +25,7 @@ import {
   trimEndpoint,
   type OpenAiOptions,
 } from './openai-server.js';
+import { closeTag } from '../../text/messages.js';
 import { maxAnswerBytes, type Generation, type Policy, type SamplingOptions } from '../policy.js';
 
 const modelsSchema = z.object({

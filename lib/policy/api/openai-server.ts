@@ -2,8 +2,6 @@
 import { z } from 'zod';
 import { AnswerError, describeAnswer, HttpError } from '../../io/http.js';
 import type { PromptForm } from '../../text/prompts.js';
-import { withoutEndTokens } from '../../text/messages.js';
-import { openTag } from '../../text/tags.js';
 
 export interface RemoteOptions {
   model?: string;
@@ -86,13 +84,3 @@ export const isLimited = (reason: FinishReason): boolean =>
 /** Whether an answer ended before the model did, other than by its limit. */
 export const isCutOff = (reason: FinishReason): boolean =>
   !isLimited(reason) && !/^($|complete|end|eos|function|stop|tool)/i.test(reason ?? '');
-
-/**
- * Ends a finished text: cuts end tokens that the server left, and restores the stop
- * string of an open block, if the API or end token removed it.
- */
-export function closeTag(written: string, stop: readonly string[]): string {
-  const text = withoutEndTokens(written);
-  const cut = `</${openTag(text)}>`;
-  return stop.includes(cut) ? text + cut : text;
-}
