@@ -245,7 +245,7 @@ export function readTextSync(path: string): string {
 
 /** A complaint about bytes that are not UTF-8. */
 export const notUtf8 = (where: string): string =>
-  `${where}: expected UTF-8, but got other bytes. Save the file as UTF-8, for example with iconv -f LATIN1 -t UTF-8.`;
+  `${where}: expected UTF-8, but got other bytes. Save the file as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8.`;
 
 /** Reads the first bytes, which identify a file's format. */
 export async function readStart(path: string): Promise<Buffer> {
