@@ -10,7 +10,6 @@ import {
   createFrame,
   isSeries,
   seriesRows,
-  toRows,
   type Frame,
   type Rows,
   type SeriesLike,
@@ -138,11 +137,12 @@ function asDisplayable(value: unknown): Displayable | null {
 }
 
 function previewTable(frame: Rows, name: string): Table {
-  const rows = toRows(frame);
-  const first = rows.slice(0, MAX_PREVIEW_ROWS);
-  const numRows = plural(rows.length, 'row');
-  const part = first.length < rows.length ? `, the first ${first.length} shown` : '';
-  return dataTable(first, `${name} (${numRows}${part})`);
+  const { cells } = dataTable(frame);
+  const [rows, exact] = [cells.rows, cells.exact!].map((all) => all.slice(0, MAX_PREVIEW_ROWS));
+  const numRows = plural(cells.rows.length, 'row');
+  const part = rows.length < cells.rows.length ? `, the first ${rows.length} shown` : '';
+  const caption = `${name} (${numRows}${part})`;
+  return { kind: 'table', cells: { ...cells, caption, rows, exact } };
 }
 
 onLastExpression((value) => {

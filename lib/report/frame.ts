@@ -184,6 +184,12 @@ const isPlain = (rows: Rows): rows is readonly object[] => Array.isArray(rows);
 export const listColumns = (rows: Rows): string[] =>
   isPlain(rows) ? [...new Set(rows.flatMap((row) => Object.keys(row)))] : [...rows.columns];
 
+/** The labels of a data frame's rows, as of `describe()`; null for numbers from 0. */
+export function rowLabels(frame: Rows): readonly (string | number)[] | null {
+  const { index } = frame as Partial<SeriesLike>;
+  return Array.isArray(index) && index.some((label, i) => label !== i) ? index : null;
+}
+
 /** The rows of a data frame; undefined and NaN become null. */
 export function toRows(frame: Rows): Row[] {
   const columns = listColumns(frame);

@@ -1,7 +1,7 @@
 /** Tables, declared by the fields of rows and columns and the format of cells. */
 import { sort } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
-import { listColumns, toRows, type Row, type Rows } from './frame.js';
+import { listColumns, rowLabels, toRows, type Row, type Rows } from './frame.js';
 import { machineText, type TableCells } from './table-formats.js';
 import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
 import { metricDecimals, fieldTitle, isShare, valueTitle, distinctValues } from './titles.js';
@@ -175,13 +175,16 @@ function frameTable(
   caption: string | undefined,
   { heading, title }: { heading: (field: string) => string; title: typeof valueTitle },
 ): Table {
-  const columns = listColumns(frame);
+  const labels = rowLabels(frame);
+  const fields = listColumns(frame);
+  const columns = [...(labels ? ['index'] : []), ...fields];
   // Objects sort numeric names, such as years, before others.
-  const values = toRows(frame).map((row) =>
-    columns.map((field) =>
+  const values = toRows(frame).map((row, i) => [
+    ...(labels ? [labels[i]] : []),
+    ...fields.map((field) =>
       typeof row[field] === 'string' ? title(field, row[field]) : row[field],
     ),
-  );
+  ]);
   caption ??= `Data frame (${values.length} rows)`;
   const rows = values.map((row) => row.map(cellText));
   const exact = values.map((row) => row.map((value) => exactText(value)));

@@ -240,6 +240,20 @@ describe('columns named by numbers, which objects sort before others,', () => {
   });
 });
 
+it('shows the labels of rows, without which statistics have no names', () => {
+  const { cells } = plainTable(new DataFrame([[1], [3]], { columns: ['v'] }).describe());
+  expect(cells.columns).toEqual(['index', 'v']);
+  expect(cells.rows).toEqual(
+    expect.arrayContaining([
+      ['count', '2'],
+      ['mean', '2'],
+      ['max', '3'],
+    ]),
+  );
+  const [unlabelled] = [plainTable(createFrame([{ v: 1 }, { v: 3 }]))];
+  expect(unlabelled.cells.columns).toEqual(['v']);
+});
+
 it('shows every column, also those with the same heading', () => {
   const { cells } = plainTable([{ exact_match: 1, 'exact match': 2 }], 'Answers');
   expect([cells.columns, cells.rows]).toEqual([['Exact match', 'Exact match'], [['1', '2']]]);
