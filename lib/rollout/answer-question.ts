@@ -31,13 +31,16 @@ interface AskOptions {
 
 /** Decodes token by token; a split character is emitted with the last of its tokens. */
 export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => string {
+  // Decoded again with what follows: Llama 2's decoder drops the first token's space.
+  let emitted: number[] = [];
   let pending: number[] = [];
   return (tokenId) => {
     pending.push(tokenId);
-    const text = tokenizer.decode(pending);
+    const text = tokenizer.decode([...emitted, ...pending]);
     if (text.endsWith('\uFFFD')) return ''; // the character is still incomplete
-    pending = [];
-    return text;
+    const { length } = tokenizer.decode(emitted);
+    [emitted, pending] = [pending, []];
+    return text.slice(length);
   };
 }
 

@@ -51,4 +51,26 @@ describe('createTextStream', () => {
     const next = createTextStream(tokenizer);
     expect(tokenizer.encode('aé–b').map(next)).toEqual(['a', '', 'é', '', '', '–', 'b']);
   });
+
+  it("keeps the spaces between words with Llama 2's decoder", () => {
+    const space = { type: 'Replace', pattern: { String: ' ' }, content: '▁' };
+    const tokenizer = createTokenizer({
+      normalizer: { type: 'Sequence', normalizers: [{ type: 'Prepend', prepend: '▁' }, space] },
+      model: {
+        type: 'BPE',
+        vocab: { '▁': 0, a: 1, b: 2, '▁a': 3, '▁b': 4 },
+        merges: ['▁ a', '▁ b'],
+      },
+      decoder: {
+        type: 'Sequence',
+        decoders: [
+          { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+          { type: 'Fuse' },
+          { type: 'Strip', content: ' ', start: 1, stop: 0 },
+        ],
+      },
+    });
+    const next = createTextStream(tokenizer);
+    expect(tokenizer.encode('a b  ab').map(next)).toEqual(['a', ' b', ' ', ' a', 'b']);
+  });
 });
