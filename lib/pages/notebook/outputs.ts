@@ -152,7 +152,7 @@ const TRANSCRIPT_HEAD = `<style>${TRANSCRIPT_STYLE}</style>`;
 
 /** Frames run no scripts and load no files. */
 const NEEDS_MORE =
-  /<(?:script|iframe|object|embed|link)\b|<[a-z]+\b[^<>]*\bsrc\s*=\s*["']?(?!data:)[^\s"'>]/i;
+  /<(?:script|iframe|object|embed|link)\b|<(?:[a-z]+\b[^<>]*\b(?:src|srcset|poster)|image\b[^<>]*\bhref)\s*=\s*["']?(?!data:|#)[^\s"'>]/i;
 
 /** HTML of a cell in a page: harmless HTML unchanged, other HTML in a sandboxed frame. */
 export function cellOutput(html: string): Content {

@@ -258,6 +258,9 @@ describe('outputs and cells of all kinds', () => {
     ['<table><tr><td>Loading ITables</td></tr></table><script>fill()</script>', true],
     ['<img src="https://x.org/dot.png"/>', true],
     ['<img width=9 src=dot.png>', true],
+    ['<img srcset="https://x.org/dot.png 2x">', true],
+    ['<svg><image xlink:href="https://x.org/dot.png"/></svg>', true],
+    ['<svg><image href="data:image/png;base64,iVBO"/><a href="https://x.org"></a></svg>', false],
     ['<style scoped>td {}</style><img src="data:image/png;base64,iVBO">', false],
     ['<audio controls><source src="data:audio/wav;base64,UklG" type="audio/wav"></audio>', false],
   ])('says that parts of HTML may be missing: %s', async (html, isIncomplete) => {
