@@ -95,7 +95,11 @@ export async function interruptible(
   const controller = new AbortController();
   const { signal } = controller;
   const abort = (): void => {
-    if (signal.aborted) process.exit(130);
+    if (signal.aborted) {
+      // Exiting would wait for a blocked call, such as opening a pipe without a reader.
+      process.once('exit', () => process.removeAllListeners('SIGINT').kill(process.pid, 'SIGINT'));
+      process.exit(130);
+    }
     log(`\n${stopping}`);
     controller.abort(new DOMException('Interrupted.', 'AbortError'));
   };
