@@ -257,6 +257,17 @@ export function createTokenizer(
     const named = tokenIds.filter((id) => known.has(id));
     return named.length === 0 ? '' : tokenizer.decode(named, { skip_special_tokens: false });
   };
+  /**
+   * Decodes ordinary tokens after a special one so that they are encoded alike: decoders
+   * drop the first space, which only some tokenizers add after a special token.
+   */
+  const decodeAfter = (special: number | undefined, ids: readonly number[]): string => {
+    const alone = decode(ids);
+    if (special === undefined) return alone;
+    const name = decode([special]);
+    const isAlike = text.parse(name + alone.slice(0, 64))[1] === ids[0];
+    return isAlike ? alone : decode([special, ...ids]).slice(name.length);
+  };
   const decodeForOthers = (ids: readonly number[]): string => {
     const runs: number[][] = [];
     for (const [i, id] of ids.entries()) {
@@ -264,7 +275,11 @@ export function createTokenizer(
       else runs.push([id]);
     }
     return runs
-      .map((run) => (specialIds.has(run[0]) ? decode(run) : text.breakNames(decode(run))))
+      .map((run, i) =>
+        specialIds.has(run[0])
+          ? decode(run)
+          : text.breakNames(decodeAfter(runs[i - 1]?.at(-1), run)),
+      )
       .join('');
   };
   const template = chatTemplate(tokenizerConfig);

@@ -89,6 +89,28 @@ const KINDS: [string, object][] = [
   ],
 ];
 
+const metaspace = (prepend_scheme: string) => ({
+  type: 'Metaspace',
+  replacement: '▁',
+  prepend_scheme,
+  split: false,
+});
+const prepended = {
+  type: 'Sequence',
+  normalizers: [
+    { type: 'Prepend', prepend: '▁' },
+    { type: 'Replace', pattern: { String: ' ' }, content: '▁' },
+  ],
+};
+const LLAMA_DECODER = {
+  type: 'Sequence',
+  decoders: [
+    { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+    { type: 'Fuse' },
+    { type: 'Strip', content: ' ', start: 1, stop: 0 },
+  ],
+};
+
 describe.each(KINDS)('names of special tokens in a text, with %s,', (_, json) => {
   const tokenizer = createTokenizer(json);
   const unknown = tokenizer.tokenId('<unk>');
@@ -222,6 +244,30 @@ describe('createTokenizer', () => {
     const ids = [eos, eos, ...TOKENIZER.encode('a <eos> b'), pad];
     expect(TOKENIZER.decodeForOthers(ids)).toBe('<eos><eos>a < eos> b<pad>');
     expect(TOKENIZER.decodeForOthers([])).toBe('');
+  });
+
+  // Llama 2's normalizer adds a space after each special token; Mistral's pre-tokenizer
+  // only adds one to the text.
+  it.each([
+    ['Mistral', { pre_tokenizer: metaspace('first') }, '</s>a</s> a'],
+    ['Llama 2', { normalizer: prepended }, '</s>a</s> a'],
+  ])('texts for other servers are encoded alike: %s', (_, steps, text) => {
+    const model = {
+      type: 'BPE',
+      vocab: { '</s>': 0, '▁': 1, a: 2, '▁a': 3, '▁▁': 4, '▁▁a': 5 },
+      merges: ['▁ a', '▁ ▁a'],
+    };
+    const chat_template = '</s>a</s> {{ messages[0].content }}';
+    const tokenizer = createTokenizer(
+      {
+        model,
+        decoder: LLAMA_DECODER,
+        added_tokens: [{ id: 0, content: '</s>', special: true }],
+        ...steps,
+      },
+      { chat_template },
+    );
+    expect(tokenizer.decodeForOthers(tokenizer.encodeChat!('a').tokenIds)).toBe(text);
   });
 
   it('ignores special tokens of the config that are missing from the vocabulary', () => {
