@@ -115,7 +115,7 @@ export async function runMake(
       `${unreadable}\n${complaints.join('\n')}\nNothing was written. Correct them, or leave them out with --skip-unreadable.`,
     );
   if (complaints.length > 0) log(`${unreadable}, left out:\n${complaints.join('\n')}`);
-  const { passages, numDuplicates } = makePassages(readable, words);
+  const { passages, numDuplicates, numRenamed } = makePassages(readable, words);
   if (passages.length === 0) throw new Error('Expected at least one passage, but got none.');
   await writeLines(corpus, passages, (passage) => formatPassages([passage]));
 
@@ -132,6 +132,7 @@ export async function runMake(
       `${passages.length}, median ${median(passages, ({ text }) => countWords(text))} words`,
     ],
     ['duplicates dropped', String(numDuplicates)],
+    ...(numRenamed > 0 ? [['new ids', `${numRenamed}, because another passage has theirs`]] : []),
     ...(found.others.length > 0
       ? [['files left out', countEndings(found.others.map((name) => documentEnding(name) || name))]]
       : []),

@@ -70,18 +70,20 @@ export function cutParagraphs(paragraphs: readonly string[], words: number): str
 
 /**
  * Makes passages of about `words` words each. Drops passages that repeat the title and
- * text of an earlier one, ignoring titles that are only file names.
+ * text of an earlier one, ignoring titles that are only file names. `numRenamed` passages
+ * got new ids, because another text had theirs.
  * @param sources `name` prefixes the ids of passages without an id of their own
  */
 export function makePassages(
   sources: readonly { name: string; sections: readonly Section[] }[],
   words: number,
-): { passages: Passage[]; numDuplicates: number } {
+): { passages: Passage[]; numDuplicates: number; numRenamed: number } {
   const passages: Passage[] = [];
   const rowIds = new Set(sources.flatMap(({ sections }) => sections.map(({ id }) => id)));
   const ids = new Set<string>();
   const keys = new Set<string>();
   let numDuplicates = 0;
+  let numRenamed = 0;
   for (const { name, sections } of sources) {
     let number = 0;
     for (const { title, paragraphs, id: rowId, isUntitled } of sections)
@@ -95,6 +97,7 @@ export function makePassages(
         keys.add(key);
         const rowPart = part > 0 ? `${rowId}#${part + 1}` : rowId!;
         const isFree = rowId !== undefined && !ids.has(rowPart);
+        if (rowId !== undefined && !isFree) numRenamed++;
         // An earlier corpus among the sources has ids that were made here.
         while (!isFree && (ids.has(`${name}#${number}`) || rowIds.has(`${name}#${number}`)))
           number++;
@@ -103,5 +106,5 @@ export function makePassages(
         passages.push({ id, contents: joinContents(title, text), title, text });
       }
   }
-  return { passages, numDuplicates };
+  return { passages, numDuplicates, numRenamed };
 }

@@ -79,6 +79,15 @@ describe('data make', () => {
     expect(await loadPassages(inFolder('data'))).toHaveLength(3);
   });
 
+  it('says how many passages could not keep their ids', async () => {
+    writeFileSync(
+      inFolder('twice.jsonl'),
+      '{"id":1,"contents":"one"}\n{"id":1,"contents":"two"}\n',
+    );
+    await make(['twice.jsonl']);
+    expect(printed()).toMatch(/new ids +1, because/);
+  });
+
   it('reads linked files, names linked folders, and stays out of loops', async () => {
     mkdirSync(inFolder('links'));
     const link = (name: string, target: string): void =>

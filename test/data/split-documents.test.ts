@@ -46,8 +46,8 @@ describe('cutParagraphs', () => {
 describe('makePassages', () => {
   const titled = (title: string, ...paragraphs: string[]) => ({ title, paragraphs });
 
-  it('uses the id of a row, else one from file and number', () => {
-    const { passages } = makePassages(
+  it('uses the id of a row, else one from file and number, and counts those it replaces', () => {
+    const { passages, numRenamed } = makePassages(
       [
         {
           name: 'a.md',
@@ -69,6 +69,7 @@ describe('makePassages', () => {
       '7#2',
       'c.csv#1',
     ]);
+    expect(numRenamed).toBe(1);
     expect(passages[0]).toMatchObject({ title: 'A', contents: `A\n${sentence(10)}` });
   });
 
