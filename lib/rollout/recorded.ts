@@ -7,8 +7,9 @@ import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionType, questionTypeSchema, subQuestionSchema } from '../data/question.js';
 import { describeFaults } from '../io/json.js';
-import { openThought, withoutEndTokens } from '../text/messages.js';
+import { openThought } from '../text/messages.js';
 import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../text/response.js';
+import { TURN_MARKS, withoutEndTokens } from '../text/template-marks.js';
 import { contentSchema, messagesSchema, splitConversation } from './recorded-chat.js';
 import type { Segment, Trajectory } from './trajectory.js';
 
@@ -106,34 +107,29 @@ const renameFields = <T extends z.infer<typeof recordingSchema>>({
   ...line
 }: T) => ({ ...line, questionId: id, goldenAnswers, finish, maxSearchTurns });
 
-/** What chat templates write around messages, and an empty thought before another. */
-const TEMPLATE =
-  /(?:\s|<[|｜][^|｜>]*[|｜]>|\[\|\w+\|\]|<(?:start|end)_of_turn>|<\|turn>|<turn\|>|<\/?s>|\[\/?INST\]|(?:<think>\s*)?<\/think>(?=\s*<think>)|\b(?:system|user|assistant|model|tool|ipython)\b:?)*/y;
-
-const TURNS = new RegExp(
-  `(</search>)(${TEMPLATE.source})(?=<information>)|(</information>)(${TEMPLATE.source})`,
+/** Marks before and after the results of a search. */
+const MARKS_AT_RESULTS = new RegExp(
+  `(?<=</search>)${TURN_MARKS.source}(?=<information>)|(?<=</information>)${TURN_MARKS.source}`,
   'g',
 );
 /** Drops a chat template's marks around results, if turns were decoded as one text. */
 const joinTurns = (response: string): string =>
-  response.replace(TURNS, (match, search, before, information, after) =>
-    `${before ?? after}`.trim() === '' ? match : `${search ?? information}\n`,
-  );
+  response.replace(MARKS_AT_RESULTS, (marks) => (marks.trim() === '' ? marks : '\n'));
 
 /** Length of the prompt that a response repeats, in a chat template if it is messages. */
 function repeatedLength(prompt: string | readonly string[], response: string): number {
   if (typeof prompt === 'string') return response.startsWith(prompt) ? prompt.length : 0;
-  const skipTemplate = (from: number): number => {
-    TEMPLATE.lastIndex = from;
-    return from + TEMPLATE.exec(response)![0].length;
+  const skipMarks = (from: number): number => {
+    TURN_MARKS.lastIndex = from;
+    return from + TURN_MARKS.exec(response)![0].length;
   };
   let end = 0;
   for (const text of prompt.map((content) => content.trim())) {
-    const start = response.startsWith(text, end) ? end : skipTemplate(end);
+    const start = response.startsWith(text, end) ? end : skipMarks(end);
     if (!response.startsWith(text, start)) return 0;
     end = start + text.length;
   }
-  return skipTemplate(end);
+  return skipMarks(end);
 }
 
 /** Text, or the texts of messages. */
@@ -155,7 +151,7 @@ export const transcriptSchema = recordingSchema
       prompts.at(-1) ?? line.question,
     );
     const [first] = segments;
-    // Without the rendered prompt, the chat template may have opened a thought.
+    // The chat template may have opened a thought at the end of a prompt not recorded.
     if (first?.kind === 'policy' && typeof prompt !== 'string')
       first.text = openThought(first.text);
     return {

@@ -4,7 +4,9 @@
  */
 import { z } from 'zod';
 import { tryParseJson } from '../io/json.js';
+import { anyOf } from './regex.js';
 import { nextAction, oneLine, openTag, formatBlock, formatSearch } from './tags.js';
+import { withoutEndTokens } from './template-marks.js';
 
 export interface ToolCall {
   id: string;
@@ -88,14 +90,26 @@ export function readToolCall({ function: { name, arguments: json } }: ToolCall):
   return argumentsSchema.safeParse(parseArguments(json)).data ?? null;
 }
 
+const CALL_STARTS = [
+  /<\|channel\|>/,
+  /<(?:minimax:)?tool_call/,
+  /<\|tool_call/,
+  /<\|python_tag\|>/,
+  /<function[=_]/,
+  /<invoke /,
+  /\[TOOL_CALLS\]/,
+  /<｜tool▁call/,
+  /<｜DSML｜/,
+  /\[?search\(quer/,
+  /\[?\s*\{[^{}]*"name"\s*:\s*"search"/,
+];
 /**
  * A tool call that the server left in the text, as without a parser for it; models may
  * announce it in an earlier line.
  */
-const TEXT_CALL =
-  /^[ \t]*(?:<\|channel\|>|<(?:minimax:)?tool_call|<\|tool_call|<\|python_tag\|>|<function[=_]|<invoke |\[TOOL_CALLS\]|<｜tool▁call|<｜DSML｜|\[?search\(quer|\[?\s*\{[^{}]*"name"\s*:\s*"search")/m;
+const TEXT_CALL = new RegExp(`^[ \\t]*${anyOf(CALL_STARTS)}`, 'm');
 
-/** The tags of Magistral, Seed-OSS, EXAONE Deep and others around thoughts. */
+/** Tags around thoughts of Magistral, Seed-OSS, EXAONE Deep and others. */
 const OTHER_THINK_TAGS = /\[(\/?)THINK\]|<(\/?)(?:seed:think|thinking|thought)>/g;
 
 /**
@@ -105,19 +119,6 @@ const OTHER_THINK_TAGS = /\[(\/?)THINK\]|<(\/?)(?:seed:think|thinking|thought)>/
 export function openThought(written: string): string {
   const text = written.replace(OTHER_THINK_TAGS, (_, a = '', b = '') => `<${a}${b}think>`);
   return /^(?:(?!<think>)[^])*?<\/think>/.test(text) ? `<think>${text.trimStart()}` : text;
-}
-
-const END_TOKEN =
-  /\s*(?:<\|\w+\|>|<｜[^<>｜]+｜>|\[\|endofturn\|\]|<\/s>|<eos>|<end_of_turn>|<turn\|>)\s*$/;
-const END_TOKEN_WINDOW = 64;
-
-/** Cuts the end tokens that some servers, and decoders of logs, leave after a text. */
-export function withoutEndTokens(text: string): string {
-  let end = text.length;
-  const find = (): RegExpExecArray | null =>
-    END_TOKEN.exec(text.slice(Math.max(0, end - END_TOKEN_WINDOW), end));
-  for (let match; (match = find()); ) end -= match[0].length;
-  return text.slice(0, end);
 }
 
 /**
@@ -139,7 +140,7 @@ function splitThought(content: string): { thought: string; text: string } {
   return { thought, text };
 }
 
-/** Whether a message without tool calls is one. */
+/** Whether a text is a tool call that the server did not parse. */
 export const isTextCall = (content: string): boolean => TEXT_CALL.test(splitThought(content).text);
 
 /** Formats reasoning as a block, with the tags inside escaped. */
@@ -169,9 +170,9 @@ export function formatToolMessage(
   if (action.kind === 'invalid') {
     const { thought, text: answer } = splitThought(content);
     const text = answer.replace(/<(\/?[a-z]+)>/g, '($1)').trim();
-    if (text === '') return formatThought(reasoning + thought);
-    if (isTextCall(content)) return `${formatThought(reasoning + thought)}\n${text}`;
-    return `${formatThought(reasoning + thought)}\n${formatBlock('answer', text)}`;
+    const block = formatThought(reasoning + thought);
+    if (text === '') return block;
+    return `${block}\n${isTextCall(content) ? text : formatBlock('answer', text)}`;
   }
   const start = content.lastIndexOf(`<${action.kind}>`, action.end);
   const thought = `${reasoning}\n${content.slice(0, start)}`;

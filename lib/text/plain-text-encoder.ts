@@ -1,5 +1,6 @@
 /** Encodes texts in which names of special tokens, such as `<eos>`, are plain text. */
 import type { PackageTokenizer } from './reference-tokenizer.js';
+import { escapeRegex } from './regex.js';
 
 interface PlainTextEncoder {
   /** Never yields a special token. */
@@ -12,8 +13,6 @@ interface PlainTextEncoder {
   breakNames: (text: string) => string;
 }
 
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-
 /** @param special the special tokens */
 export function createPlainTextEncoder(
   tokenizer: PackageTokenizer,
@@ -22,7 +21,7 @@ export function createPlainTextEncoder(
   // Splits after the first character of a special token's name, so that no part contains
   // the whole name.
   const insideNames = special.map(
-    ({ content: [first, ...rest] }) => `(?<=${escaped(first)})(?=${escaped(rest.join(''))})`,
+    ({ content: [first, ...rest] }) => `(?<=${escapeRegex(first)})(?=${escapeRegex(rest.join(''))})`,
   );
   const breaks = new RegExp(['(?!)', ...insideNames].join('|'));
   // Normalisation can still produce special tokens, such as `<eos>` from full-width

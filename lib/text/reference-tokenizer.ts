@@ -2,6 +2,7 @@
 import * as huggingFace from '@huggingface/tokenizers';
 import { greatest } from 'd3-array';
 import { z } from 'zod';
+import { escapeRegex } from './regex.js';
 import { segmentText } from './segments.js';
 
 /** The part of the package used here; its own types do not resolve under NodeNext. */
@@ -127,7 +128,6 @@ const replace = (regex: string, content: string): object => ({
   pattern: { Regex: regex },
   content,
 });
-const escapeRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /** Escapes `$`, which `String.replace` treats as special in the replacement. */
 const literal = (step: StepJson): object => ({

@@ -3,6 +3,7 @@
  * counts as the policy's, nor the policy's information blocks as the environment's.
  */
 import { isLabelled } from './labelled-information.js';
+import { anyOf, escapeRegex } from './regex.js';
 import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
@@ -13,6 +14,7 @@ import {
   splitQueries,
   type Tag,
 } from './tags.js';
+import { PROMPT_START, REPLY_START } from './template-marks.js';
 
 export interface TextSegment {
   kind: 'prompt' | 'policy' | 'information' | 'notice';
@@ -118,14 +120,18 @@ export function formatFault(
   return last === 'answer' ? null : 'the last block is not an answer';
 }
 
-const escaped = (text: string): string => text.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 /**
  * The ways environment text begins: an information block, Search-R1's message (which
  * contains tags and ends with a fixed sentence), or one of this project's notices.
  */
 const OPENINGS = new RegExp(
-  '(?<=</search>)\\s*(?<information><information>)|(?<message>My previous action is invalid\\. If I want to search)|' +
-    `${escaped(INVALID_ACTION_NOTICE)}|${escaped(INVALID_ACTION_NOTICE_FULL)}`,
+  anyOf([
+    /(?<=<\/search>)\s*(?<information><information>)/,
+    /(?<message>My previous action is invalid\. If I want to search)/,
+    ...[INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL].map(
+      (notice) => new RegExp(escapeRegex(notice.trim())),
+    ),
+  ]),
   'g',
 );
 
@@ -133,15 +139,6 @@ const OPENINGS = new RegExp(
 const endsInSearch = (run: string): boolean =>
   nextAction(run).end === run.length && parseBlocks(run).at(-1)?.end === run.length;
 
-/**
- * What chat templates write at the start of a prompt, and at the start of the reply. With
- * skip_special_tokens, only the roles are left. Some end a thought at once, which is the
- * template's if another one follows.
- */
-const PROMPT_START =
-  /^\s*(?:(?:<s>|<bos>|<\|begin_of_text\|>|<\|startoftext\|>|<\|endoftext\|>|\[gMASK\]<sop>)\s*)*(?:<｜begin▁of▁sentence｜>|<\|im_start\|>|<\|start_header_id\|>|\[(?:SYSTEM_PROMPT|INST)\]|<start_of_turn>|<\|turn>|<\|(?:user|system)\|>|\[\|(?:user|system)\|\]|<\|start(?:_of_role)?\|>|<｜User｜>|(?:user|system)\n)/;
-const ANSWER_START =
-  /(?:<\|im_start\|>assistant(?:\n|<\|im_sep\|>)|<\|start_header_id\|>assistant<\|end_header_id\|>\n*|\[\/INST\]|(?:<start_of_turn>|<\|turn>)model\n|<\|assistant\|>\n?|\[\|assistant\|\]\n?|<\|start\|>assistant\n?|<\|start_of_role\|>assistant<\|end_of_role\|>|<｜Assistant｜>|(?<=\n)(?:assistant|model)\n)(?:(?:<think>\s*)?<\/think>\s*(?=<think>))?/g;
 /** Search-R1's prompt without a chat template. */
 const PLAIN_PROMPT = /^\s*Answer the given question\.[^]*?Question: .*\n/;
 
@@ -149,16 +146,20 @@ const PLAIN_PROMPT = /^\s*Answer the given question\.[^]*?Question: .*\n/;
 const PROMPT_EXAMPLE = /For example, <answer>\s*Beijing\s*<\/answer>/;
 
 /** Where replies start in a text that begins with its prompt; empty without a prompt. */
-function answerStarts(text: string): number[] {
+function replyStarts(text: string): number[] {
   const plain = PLAIN_PROMPT.exec(text);
   if (plain) return [plain[0].length];
   if (!PROMPT_START.test(text)) return [];
-  return Array.from(text.matchAll(ANSWER_START), ({ 0: tag, index }) => index + tag.length);
+  return Array.from(text.matchAll(REPLY_START), ({ 0: marks, index }) => index + marks.length);
 }
 
-/** A question mark that the prompt adds, and short markup up to the first block. */
-const AFTER_QUESTION =
-  /\??(?:(?:(?!<\/?(?:think|search|answer)>)[^]){0,100}?[:>\]]\s*(?=<(?:think|search|answer)>))?/y;
+/** Names of the blocks that a policy writes. */
+const BLOCKS = '(?:think|search|answer)';
+const STARTS_WITH_BLOCK = new RegExp(`^\\s*<${BLOCKS}>`);
+/** Marks of a chat template, such as `[/INST]` or `Assistant:`, up to the first block. */
+const MARKS_BEFORE_BLOCK = `(?:(?!</?${BLOCKS}>)[^]){0,100}?[:>\\]]\\s*(?=<${BLOCKS}>)`;
+/** A question mark that the prompt adds, and marks. */
+const AFTER_QUESTION = new RegExp(`\\??(?:${MARKS_BEFORE_BLOCK})?`, 'y');
 
 /**
  * Length of the prompt that a text begins with, in any chat template: instructions that
@@ -167,7 +168,7 @@ const AFTER_QUESTION =
  */
 function promptLength(text: string, asked: string): number {
   const at = asked === '' ? -1 : text.indexOf(asked);
-  if (at < 0 || /^\s*<(?:think|search|answer)>/.test(text)) return 0;
+  if (at < 0 || STARTS_WITH_BLOCK.test(text)) return 0;
   const end = at + asked.length;
   const prompt = text.slice(0, end);
   const isInThought = /<\/?think>/.exec(text.slice(end))?.[0] === '</think>';
@@ -185,7 +186,7 @@ function promptLength(text: string, asked: string): number {
  * notices become `notice` segments. {@link ambiguity} tells if this was a guess.
  */
 export function splitTranscript(text: string, asked = ''): TextSegment[] {
-  const start = answerStarts(text).at(-1) ?? promptLength(text, asked.trim());
+  const start = replyStarts(text).at(-1) ?? promptLength(text, asked.trim());
   const prompt = { kind: 'prompt' as const, text: text.slice(0, start) };
   return [...(start > 0 ? [prompt] : []), ...splitResponse(text.slice(start))];
 }
@@ -230,7 +231,7 @@ function splitResponse(response: string): TextSegment[] {
  */
 export function ambiguity(segments: readonly TextSegment[]): string | null {
   const prompts = segments.filter(({ kind }) => kind === 'prompt');
-  const numStarts = prompts.map(({ text }) => answerStarts(text).length);
+  const numStarts = prompts.map(({ text }) => replyStarts(text).length);
   if (numStarts.some((count) => count > 1)) return 'the text has several turns of the model';
   if (numStarts.includes(0)) return 'the text repeats its prompt in an unknown chat template';
   for (const { kind, text } of joinPolicySegments(segments)) {

@@ -4,6 +4,7 @@
  * questions are skipped.
  */
 import { z } from 'zod';
+import { escapeRegex } from '../../text/regex.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
 import { annotatedPassages, type DataFormat } from './format.js';
 
@@ -65,7 +66,7 @@ export const decompositionGraph = (steps: readonly DecompositionStep[]): Questio
 
 const wholeWord = (texts: readonly string[], flags: string): RegExp =>
   new RegExp(
-    `(?<![\\p{L}\\p{N}])(?:${texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|')})(?![\\p{L}\\p{N}])`,
+    `(?<![\\p{L}\\p{N}])(?:${texts.map(escapeRegex).join('|')})(?![\\p{L}\\p{N}])`,
     flags,
   );
 

@@ -8,6 +8,7 @@ import type { Operation, Question, SubQuestion } from '../../data/question.js';
 import { chainTo, finalNodes } from '../../data/search-plan.js';
 import type { Passage } from '../../data/passage.js';
 import type { Policy } from '../../policy/policy.js';
+import { escapeRegex } from '../../text/regex.js';
 import { parseBlocks, parseInformation, formatBlock, formatSearch } from '../../text/tags.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 
@@ -25,7 +26,6 @@ const NAME = /\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*/gu;
 const OPENING = 30;
 
 const addedWords = ({ entity, query }: SubQuestion): string => query.slice(entity.length);
-const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /** Masks the names in a question; longer lists are masked like lists of two. */
 function masked(
@@ -65,7 +65,10 @@ function buildTable(questions: readonly Question[], passages: readonly Passage[]
       operation: metadata.operation?.kind ?? null,
     });
     for (const node of graph) {
-      const text = escape(textById.get(node.evidence[0])!).replace(escape(node.answers[0]), '(.+)');
+      const text = escapeRegex(textById.get(node.evidence[0])!).replace(
+        escapeRegex(node.answers[0]),
+        '(.+)',
+      );
       const texts = sentences.get(addedWords(node)) ?? new Set();
       sentences.set(addedWords(node), texts.add(`^${text}$`));
     }
