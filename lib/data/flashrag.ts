@@ -120,7 +120,7 @@ export function dataSetFiles(folder = SMALL_WORLD): {
   };
 }
 
-/** Names of other files in a folder that look like data: they are ignored. */
+/** Names of a folder's data files that are not read; see {@link dataSetFiles}. */
 export function ignoredFiles(folder: string): string[] {
   const { passages, questions } = dataSetFiles(folder);
   const used = [passages, ...questions];

@@ -25,10 +25,11 @@ export function splitContents(contents: string): { title: string; text: string }
   const end = contents.indexOf('\n');
   const text = end < 0 ? '' : contents.slice(end + 1).trim();
   if (text === '') return { title: '', text: end < 0 ? contents : contents.trim() };
-  const firstLine = contents.slice(0, end).trim();
-  const quoted = /^"(.*)"$/s.exec(firstLine);
-  return { title: quoted ? quoted[1] : firstLine, text };
+  return { title: unquote(contents.slice(0, end)), text };
 }
+
+/** A title without the quotes of FlashRAG's Wikipedia dump. */
+const unquote = (title: string): string => title.trim().replace(/^"(.*)"$/s, '$1');
 
 /**
  * The contents that {@link splitContents} splits; a title in quotes gets FlashRAG's, too,
@@ -39,9 +40,9 @@ export function joinContents(title: string, text: string): string {
   return `${/^".*"$/.test(line) ? `"${line}"` : line}\n${text}`;
 }
 
-/** The contents of a row whose title may be in a field of its own only. */
+/** Adds a row's `title` to its contents if they lack it. */
 export function withTitle(contents: string, title: string | null | undefined): string {
-  const bare = title?.trim().replace(/^"(.*)"$/s, '$1');
-  const isMissing = bare && splitContents(contents).title !== bare;
+  const bare = unquote(title ?? '');
+  const isMissing = bare !== '' && splitContents(contents).title !== bare;
   return isMissing ? joinContents(bare, contents) : contents;
 }

@@ -70,8 +70,8 @@ export function cutParagraphs(paragraphs: readonly string[], words: number): str
 
 /**
  * Makes passages of about `words` words each. Drops passages that repeat the title and
- * text of an earlier one, ignoring titles that are only file names. `numRenamed` passages
- * got new ids, because another text had theirs.
+ * text of an earlier one, ignoring titles that are only file names. `numRenamed` counts
+ * rows that got a new id because another passage had theirs.
  * @param sources `name` prefixes the ids of passages without an id of their own
  */
 export function makePassages(

@@ -55,6 +55,6 @@ export function errorText(error: unknown): string {
   return printable(hideCredentials(error instanceof Error ? error.message : String(error)));
 }
 
-/** Text of others for a terminal, without the control characters that would steer it. */
+/** Replaces control characters, with which a server or policy could steer the terminal. */
 export const printable = (text: string): string =>
   text.replaceAll('\r\n', '\n').replace(/[^\P{Cc}\t\n]/gu, '\ufffd');

@@ -23,7 +23,7 @@ const FOLDED: Readonly<Record<string, string>> = {
   þ: 'th',
   ё: 'е', // Russian texts mostly leave the dots out
 };
-const HAS_FOLDED = new RegExp(`[${Object.keys(FOLDED).join('')}]`, 'g');
+const FOLDED_LETTERS = new RegExp(`[${Object.keys(FOLDED).join('')}]`, 'g');
 /**
  * Soft hyphens, joiners, bidi marks, Arabic's tatweel and transliteration's apostrophes
  * (Hawaiʻi, Qurʾan), which do not separate words.
@@ -60,7 +60,7 @@ export function foldText(text: string): string {
     .toUpperCase() // ß becomes SS, ı becomes I
     .toLowerCase()
     .normalize('NFC')
-    .replace(HAS_FOLDED, (letter) => FOLDED[letter]);
+    .replace(FOLDED_LETTERS, (letter) => FOLDED[letter]);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Settings that override a preset: from files, flags and `--set`. */
+import { tryParseJson } from '../io/json.js';
 import { CONSTANT_PRESET_NAMES, rewardConstants } from '../rewards/presets.js';
 import type { TrainConfig } from './config.js';
 
@@ -29,13 +30,9 @@ export function parseSetting(text: string): ConfigOverrides {
   const [, path, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (!path)
     throw new RangeError(`Expected a setting such as grpo.learningRate=5e-4, but got ${text}.`);
-  let parsed: unknown = value;
-  try {
-    parsed = JSON.parse(value);
-  } catch {
-    // Text may come without quotes.
-  }
-  return nestSetting(path, parsed);
+  const parsed = tryParseJson(value);
+  // Text may come without quotes.
+  return nestSetting(path, parsed === undefined ? value : parsed);
 }
 
 /** Nests a value: `nestSetting('a.b', 1)` is `{ a: { b: 1 } }`. */

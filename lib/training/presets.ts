@@ -30,12 +30,13 @@ const SMALL_MODEL_PRESET = {
   lora: { rank: 4, alpha: 8 },
   checkpointEvery: 20,
 };
+type ScalePreset = typeof SMALL_MODEL_PRESET;
 
 /**
  * Preset of small-world models that write documents, which is harder than searching: more
  * adapter weights and updates.
  */
-const SMALL_SIMULATOR_PRESET: typeof SMALL_MODEL_PRESET = {
+const SMALL_SIMULATOR_PRESET: ScalePreset = {
   ...SMALL_MODEL_PRESET,
   settings: { ...SMALL_MODEL_PRESET.settings, miniBatches: 4, learningRate: 2e-3 },
   lora: { rank: 32, alpha: 64 },
@@ -44,7 +45,7 @@ const SMALL_SIMULATOR_PRESET: typeof SMALL_MODEL_PRESET = {
 /**
  * Preset of language models, at minutes a step: few steps, LoRA's usual learning rate.
  */
-const LANGUAGE_MODEL_PRESET: typeof SMALL_MODEL_PRESET = {
+const LANGUAGE_MODEL_PRESET: ScalePreset = {
   rollout: { maxSearchTurns: 4, maxNewTokens: 112, maxInformationTokens: 360, maxPassageWords: 32 },
   settings: {
     ...SMALL_MODEL_PRESET.settings,
@@ -66,7 +67,7 @@ const CLIPPED = { clip: 0.2, beta: 0.001 };
 const PPO_WARM_UP = 0.285;
 
 /** Settings of a trainer that replace or extend the preset of the scale. */
-function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL_PRESET): object {
+function trainerPreset(trainer: TrainerName, { settings }: ScalePreset): object {
   const numRollouts = settings.questionsPerStep * settings.groupSize;
   const singleRollouts = { questionsPerStep: numRollouts, groupSize: 1 };
   /** Groups of five rollouts per question, as in Search-R1. */
@@ -105,7 +106,7 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL_PR
 /** Scale of training: small-world models or language models. */
 type Scale = 'embedded' | 'language-model';
 
-function scalePreset(trainer: TrainerName, scale: Scale): typeof SMALL_MODEL_PRESET {
+function scalePreset(trainer: TrainerName, scale: Scale): ScalePreset {
   // Only language models are trained on demonstrations.
   if (scale === 'language-model' || trainer === 'demonstrations') return LANGUAGE_MODEL_PRESET;
   return trainer === 'zerosearch-simulator' ? SMALL_SIMULATOR_PRESET : SMALL_MODEL_PRESET;

@@ -28,7 +28,8 @@ const rowSchema = z.object({
 
 /** `#1`; some copies have `# 1` or `＃１`. */
 const REFERENCE = /[#＃][ \u3000]?([0-9０-９]+)/g;
-const referredTo = (digits: string): number => Number(digits.normalize('NFKC'));
+/** The number of the step that a reference names, from 1. */
+const stepNumber = (digits: string): number => Number(digits.normalize('NFKC'));
 
 /** A step of the decomposition; `#1` stands for the answer to the first one. */
 interface DecompositionStep {
@@ -44,10 +45,10 @@ export const decompositionGraph = (steps: readonly DecompositionStep[]): Questio
     // Other numbers are text, such as "the #1 hit".
     const isEarlier = (number: number): boolean => number >= 1 && number <= i;
     const needed = [
-      ...new Set(Array.from(question.matchAll(REFERENCE), ([, digits]) => referredTo(digits))),
+      ...new Set(Array.from(question.matchAll(REFERENCE), ([, digits]) => stepNumber(digits))),
     ].filter(isEarlier);
     const asked = question.replace(REFERENCE, (reference, digits: string) =>
-      isEarlier(referredTo(digits)) ? steps[referredTo(digits) - 1].answer : reference,
+      isEarlier(stepNumber(digits)) ? steps[stepNumber(digits) - 1].answer : reference,
     );
     // Either "Van Hook Township >> capital" or a question in words.
     const [, subject, relation] = /^(.+?) >> (.+)$/s.exec(asked) ?? [];

@@ -17,6 +17,7 @@ import {
 } from './format.js';
 import { hotpotSchema } from './hotpotqa.js';
 
+/** Triples of subject, relation and object. */
 export const evidencesSchema = tuples(
   z.tuple([z.string(), z.string(), z.string()]),
   ['fact'],

@@ -24,12 +24,12 @@ const chunksSchema = z.looseObject({
     z.discriminatedUnion('type', [
       textChunk,
       z.object({ type: z.literal('thinking'), thinking: z.array(textChunk) }),
-      z.object({ type: z.literal('reference') }).transform(() => ({ type: 'text', text: '' })),
+      z.object({ type: z.literal('reference') }),
     ]),
   ),
 });
 
-/** Joins Mistral's chunks; with another kind, the message stays as it is, and is refused. */
+/** Joins Mistral's chunks. A message with chunks of another kind stays, and is rejected. */
 function joinChunks(message: unknown): unknown {
   const { data } = chunksSchema.safeParse(message);
   if (!data) return message;
@@ -156,8 +156,9 @@ export function refusal(error: unknown): Partial<z.infer<typeof errorSchema>['er
   return errorSchema.safeParse(tryParseJson(error.body)).data?.error ?? { message: error.body };
 }
 
+/** Names of the field with a message's thoughts, by server. */
 export const THOUGHT_FIELDS = ['reasoning_content', 'reasoning', 'thinking_chunks'] as const;
-/** The field that has the message's thoughts, if any. */
+/** The field with the message's thoughts, if it has any. */
 export const thoughtField = (message: RawReply['message']) =>
   THOUGHT_FIELDS.find((name) => message[name]);
 
@@ -221,11 +222,11 @@ export function readReply(
     throw new ReplyError(
       `Expected a complete reply, but the server withheld or ended it (finish_reason: ${finish}).`,
     );
-  const thought = message.reasoning_content || message.reasoning || message.thinking_chunks;
+  const thoughts = thoughtField(message);
   const read: AssistantMessage = {
     role: 'assistant',
     content: content === undefined ? null : isCut ? content : closeTag(content, stop),
-    ...(thought !== undefined && { reasoning_content: thought }),
+    ...(thoughts && { reasoning_content: message[thoughts] }),
     ...(calls?.length && {
       tool_calls: calls.map(({ id, function: called }, i) => ({
         id: id || `call-${i}`,

@@ -12,6 +12,7 @@ import { boundedArray } from '../../io/json.js';
 import { readJson } from '../../io/files.js';
 import { splitCredentials } from '../../io/credentials.js';
 import { AnswerError, describeAnswer, HttpError, requestJson } from '../../io/http.js';
+import { closeTag } from '../../text/messages.js';
 import type { FileTokenizer } from '../../text/tokenizer.js';
 import { readTokenizer } from '../folders/folder-settings.js';
 import {
@@ -25,7 +26,6 @@ import {
   trimEndpoint,
   type OpenAiOptions,
 } from './openai-server.js';
-import { closeTag } from '../../text/messages.js';
 import { maxAnswerBytes, type Generation, type Policy, type SamplingOptions } from '../policy.js';
 
 const modelsSchema = z.object({
@@ -79,7 +79,7 @@ async function configuredLength(folder: string): Promise<number | undefined> {
 
 const CHAT_ENDPOINT = /\/chat\/completions\/*$/;
 
-/** A served model, its tokenizer, and how to ask it. */
+/** A model on a server, with its tokenizer. */
 interface CompletionsServer {
   /** Address without credentials, for messages. */
   base: string;
@@ -87,7 +87,9 @@ interface CompletionsServer {
   tokenizer: FileTokenizer;
   /** Folder of the tokenizer. */
   folder: string;
+  /** Context length in tokens. */
   maxLength: number;
+  /** @throws Error if the server refuses, ends the text early or answers something else */
   complete(body: CompletionsBody, signal?: AbortSignal): Promise<Choice>;
 }
 
@@ -96,7 +98,7 @@ interface CompletionsBody {
   max_tokens: number;
 }
 
-/** @throws Error if there is no server or model, or no tokenizer or context length */
+/** @throws Error as {@link openCompletionsPolicy} */
 async function connect(url: string, options: OpenAiOptions): Promise<CompletionsServer> {
   const address = trimEndpoint(url);
   const base = splitCredentials(address).url;
@@ -104,14 +106,10 @@ async function connect(url: string, options: OpenAiOptions): Promise<Completions
     throw new Error(
       `Expected chat:${base} for chat completions, but got ${splitCredentials(url).url}.`,
     );
-  const limits = requestLimits(options);
-  const server = "a server with OpenAI's API";
+  const limits = { ...requestLimits(options), server: "a server with OpenAI's API" };
+  const { signal } = options;
   // Servers need not list their models if the model is named.
-  const served = await requestJson(`${address}/models`, {
-    ...limits,
-    server,
-    signal: options.signal,
-  }).then(
+  const served = await requestJson(`${address}/models`, { ...limits, signal }).then(
     (answer) => parseModels(modelsSchema, { base, answer }),
     (error: unknown) => {
       const isAnswered = error instanceof HttpError && error.status !== undefined;
@@ -135,7 +133,7 @@ async function connect(url: string, options: OpenAiOptions): Promise<Completions
 
   const complete = async (body: CompletionsBody, signal?: AbortSignal): Promise<Choice> => {
     const maxResponseBytes = maxAnswerBytes(body.max_tokens, body.prompt.length);
-    const sent = { ...limits, server, body: { model, ...body }, signal, maxResponseBytes };
+    const sent = { ...limits, body: { model, ...body }, signal, maxResponseBytes };
     const answer = await requestJson(`${address}/completions`, sent);
     const { data, error } = completionSchema.safeParse(answer);
     const reason = data?.choices[0].finish_reason;
