@@ -4,6 +4,7 @@ import { extname, resolve, sep } from 'node:path';
 import MarkdownIt, { type Token } from 'markdown-it';
 import { joinLines, MIME, type MimeBundle } from '../../notebook/nbformat.js';
 import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
+import { anyOf } from '../../text/regex.js';
 import type { Heading } from '../sections.js';
 
 /** MIME types of pictures, best first. */
@@ -97,39 +98,7 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
   const normalizeLink = markdown.normalizeLink.bind(markdown);
   markdown.normalizeLink = (url) =>
     /^#(?!cell-|$)/.test(url) ? `#${slug(decode(url))}` : normalizeLink(restoreBars(url));
-  markdown.core.ruler.after('normalize', 'bars', (state) => {
-    state.src = state.src.replace(MATH_OR_OTHER, (text, ...match) => {
-      const { other } = match.at(-1) as { other?: string };
-      return other === undefined ? text.replaceAll('|', BAR) : text;
-    });
-  });
-  // Formulas are kept verbatim, as in Jupyter.
-  markdown.inline.ruler.before('escape', 'math', (state, isSilent) => {
-    MATH.lastIndex = state.pos;
-    const [math] = MATH.exec(state.src) ?? [];
-    if (math === undefined) return false;
-    if (!isSilent) state.push('text', '', 0).content = math;
-    state.pos += math.length;
-    return true;
-  });
-  // Lines of a formula are neither lists nor headings.
-  markdown.block.ruler.before(
-    'code',
-    'math',
-    (state, line, _, isSilent) => {
-      MATH.lastIndex = state.bMarks[line] + state.tShift[line];
-      const [math] = (state.level === 0 && MATH.exec(state.src)) || [];
-      if (!math?.includes('\n') || !/^[ \t]*(\n|$)/.test(state.src.slice(MATH.lastIndex)))
-        return false;
-      if (isSilent) return true;
-      state.line = line + math.split('\n').length;
-      state.push('paragraph_open', 'p', 1);
-      Object.assign(state.push('inline', '', 0), { content: math, children: [] });
-      state.push('paragraph_close', 'p', -1);
-      return true;
-    },
-    { alt: ['paragraph'] },
-  );
+  keepMath(markdown);
   // A page loads nothing: of pictures from elsewhere, it shows the address.
   const image = (alt: string, source: string, attachments?: Attachments): Content => {
     if (source.startsWith('data:')) return markup('img', { alt, src: source });
@@ -159,16 +128,58 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
   };
 }
 
-const MATH =
-  /\$\$[^]+?\$\$|\\begin\{(\w+\*?)\}[^]+?\\end\{\1\}|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
-/** A formula, or an escape, backticks or code span, where a dollar begins none. */
-const MATH_OR_OTHER = new RegExp(
-  `${MATH.source}|(?<other>\\\\[^]|(?<ticks>\`+)(?!\`)(?:(?:(?!\\n\\s*\\n)[^])*?(?<!\`)\\k<ticks>(?!\`))?)`,
-  'g',
+const MATH = new RegExp(
+  anyOf([
+    /\$\$[^]+?\$\$/,
+    /\\begin\{(\w+\*?)\}[^]+?\\end\{\1\}/,
+    /\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/,
+  ]),
+  'y',
 );
-/** Stands for a bar in a formula, which must not end a table's cell. */
+/** An escape, and a code span or its backticks: a dollar in them begins no formula. */
+const ESCAPE = /\\[^]/;
+const CODE_SPAN = /(?<ticks>`+)(?!`)(?:(?:(?!\n\s*\n)[^])*?(?<!`)\k<ticks>(?!`))?/;
+const MATH_OR_OTHER = new RegExp(`${MATH.source}|(?<other>${anyOf([ESCAPE, CODE_SPAN])})`, 'g');
+/** Stands for a bar in a formula. */
 const BAR = '\ufdd0';
 const restoreBars = (text: string): string => text.replaceAll(BAR, '|');
+
+/** Keeps formulas verbatim, as Jupyter does. */
+function keepMath(markdown: MarkdownIt): void {
+  // A bar in a formula must not end a table's cell.
+  markdown.core.ruler.after('normalize', 'bars', (state) => {
+    state.src = state.src.replace(MATH_OR_OTHER, (text, ...match) => {
+      const { other } = match.at(-1) as { other?: string };
+      return other === undefined ? text.replaceAll('|', BAR) : text;
+    });
+  });
+  markdown.inline.ruler.before('escape', 'math', (state, isSilent) => {
+    MATH.lastIndex = state.pos;
+    const [math] = MATH.exec(state.src) ?? [];
+    if (math === undefined) return false;
+    if (!isSilent) state.push('text', '', 0).content = math;
+    state.pos += math.length;
+    return true;
+  });
+  // Lines of a formula are neither lists nor headings.
+  markdown.block.ruler.before(
+    'code',
+    'math',
+    (state, line, _, isSilent) => {
+      MATH.lastIndex = state.bMarks[line] + state.tShift[line];
+      const [math] = (state.level === 0 && MATH.exec(state.src)) || [];
+      if (!math?.includes('\n') || !/^[ \t]*(\n|$)/.test(state.src.slice(MATH.lastIndex)))
+        return false;
+      if (isSilent) return true;
+      state.line = line + math.split('\n').length;
+      state.push('paragraph_open', 'p', 1);
+      Object.assign(state.push('inline', '', 0), { content: math, children: [] });
+      state.push('paragraph_close', 'p', -1);
+      return true;
+    },
+    { alt: ['paragraph'] },
+  );
+}
 
 /** Ids of a page's own elements. */
 const OWN_ID = /^(?:bibtex|chart-\d+|cite|content|later|provenance)$/;

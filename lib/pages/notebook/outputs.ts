@@ -150,9 +150,14 @@ export const isOpening = (output: CellOutput): boolean =>
 
 const TRANSCRIPT_HEAD = `<style>${TRANSCRIPT_STYLE}</style>`;
 
+const LOADING_TAG = /<(?:script|iframe|object|embed|link)\b/;
+const LOADING_ATTRIBUTE = /<(?:[a-z]+\b[^<>]*\b(?:src|srcset|poster)|image\b[^<>]*\bhref)/;
+const OUTSIDE_ADDRESS = /\s*=\s*["']?(?!data:|#)[^\s"'>]/;
 /** Frames run no scripts and load no files. */
-const NEEDS_MORE =
-  /<(?:script|iframe|object|embed|link)\b|<(?:[a-z]+\b[^<>]*\b(?:src|srcset|poster)|image\b[^<>]*\bhref)\s*=\s*["']?(?!data:|#)[^\s"'>]/i;
+const NEEDS_MORE = new RegExp(
+  `${LOADING_TAG.source}|${LOADING_ATTRIBUTE.source}${OUTSIDE_ADDRESS.source}`,
+  'i',
+);
 
 /** HTML of a cell in a page: harmless HTML unchanged, other HTML in a sandboxed frame. */
 export function cellOutput(html: string): Content {
