@@ -55,6 +55,6 @@ export function errorText(error: unknown): string {
   return printable(hideCredentials(error instanceof Error ? error.message : String(error)));
 }
 
-/** Replaces control characters, with which a server or policy could steer the terminal. */
+/** Replaces control characters, with which foreign text could steer the terminal. */
 export const printable = (text: string): string =>
   text.replaceAll('\r\n', '\n').replace(/[^\P{Cc}\t\n]/gu, '\ufffd');

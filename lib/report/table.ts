@@ -169,7 +169,7 @@ export function table(frame: Rows, spec: TableSpec): Table {
 const pick = (row: Row, fields: readonly string[]): Row =>
   Object.fromEntries(fields.map((field) => [field, row[field]]));
 
-/** The rows of a data frame, unpivoted. @param title changes the texts shown */
+/** A data frame's rows with their labels; `title` writes the values that are text. */
 function frameTable(
   frame: Rows,
   caption: string | undefined,

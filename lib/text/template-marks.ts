@@ -72,7 +72,7 @@ const END_TOKENS = [
   /<turn\|>/,
 ];
 const LAST_END_TOKEN = new RegExp(`\\s*${anyOf(END_TOKENS)}\\s*$`);
-/** More characters than an end token has; a search of the whole text takes quadratic time. */
+/** Longer than any end token; scanning the whole text would take quadratic time. */
 const END_TOKEN_WINDOW = 64;
 
 /** Cuts the end tokens that some servers, and decoders of logs, leave after a text. */

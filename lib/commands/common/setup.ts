@@ -179,7 +179,7 @@ async function openPolicy(
   folders?: PolicyFolders,
 ): Promise<AnyPolicy> {
   if (!folders) {
-    const wait = setTimeout(() => log('Waiting for the answer of the policy’s server.'), 5000);
+    const wait = setTimeout(() => log('Waiting for the policy’s server to answer.'), 5000);
     return openRemotePolicy(spec.policy!, spec).finally(() => clearTimeout(wait));
   }
   const { loadLocalPolicy } = await import('../../policy/folders/model-folder.js');

@@ -1,7 +1,7 @@
 /** Renders the Markdown of notebooks. */
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { extname, resolve, sep } from 'node:path';
-import MarkdownIt, { type Token } from 'markdown-it';
+import MarkdownIt, { type MarkdownIt as Parser, type Token } from 'markdown-it';
 import { joinLines, MIME, type MimeBundle } from '../../notebook/nbformat.js';
 import { markup, markupHtml, trustedHtml, type Content, type Markup } from '../../report/markup.js';
 import { anyOf } from '../../text/regex.js';
@@ -145,7 +145,7 @@ const BAR = '\ufdd0';
 const restoreBars = (text: string): string => text.replaceAll(BAR, '|');
 
 /** Keeps formulas verbatim, as Jupyter does. */
-function keepMath(markdown: MarkdownIt): void {
+function keepMath(markdown: Parser): void {
   // A bar in a formula must not end a table's cell.
   markdown.core.ruler.after('normalize', 'bars', (state) => {
     state.src = state.src.replace(MATH_OR_OTHER, (text, ...match) => {

@@ -60,6 +60,7 @@ export async function reportHtml(notebook: Notebook, folder?: string): Promise<R
   const openingHtml = opening ? joinLines(opening.data[MIME.html] as string | string[]) : '';
   const header = isPlainHtml(openingHtml) ? openingHtml : markupHtml(cellOutput(openingHtml));
   const sections = markupHtml(sectionsMarkup(shown, rendering));
+  // Results come after the title, or first.
   const content = sections.replace(/^(?:[^]*?<\/h1>)?/, (start) => start + header);
   const { headings, paragraphs } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';

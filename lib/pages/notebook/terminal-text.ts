@@ -1,7 +1,7 @@
 /** What a terminal shows of a text with control characters. */
 import { stripVTControlCharacters } from 'node:util';
 
-/** Moves the cursor to the start or one back, or erases the line or the rest of it. */
+/** Carriage return, backspace, and the codes that erase a line or the rest of it. */
 const CONTROLS = /(\r|[\b]|\p{Cc}\[[02]?K)/u;
 
 /** A line as a terminal shows it: text overwrites what is at the cursor. */

@@ -29,7 +29,7 @@ const chunksSchema = z.looseObject({
   ),
 });
 
-/** Joins Mistral's chunks. A message with chunks of another kind stays, and is rejected. */
+/** Joins Mistral's chunks; messages with other kinds are left as they are, and rejected. */
 function joinChunks(message: unknown): unknown {
   const { data } = chunksSchema.safeParse(message);
   if (!data) return message;

@@ -89,7 +89,7 @@ interface CompletionsServer {
   folder: string;
   /** Context length in tokens. */
   maxLength: number;
-  /** @throws Error if the server refuses, ends the text early or answers something else */
+  /** @throws Error if the server refuses the request or ends the text early */
   complete(body: CompletionsBody, signal?: AbortSignal): Promise<Choice>;
 }
 
