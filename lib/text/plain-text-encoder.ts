@@ -21,7 +21,8 @@ export function createPlainTextEncoder(
   // Splits after the first character of a special token's name, so that no part contains
   // the whole name.
   const insideNames = special.map(
-    ({ content: [first, ...rest] }) => `(?<=${escapeRegex(first)})(?=${escapeRegex(rest.join(''))})`,
+    ({ content: [first, ...rest] }) =>
+      `(?<=${escapeRegex(first)})(?=${escapeRegex(rest.join(''))})`,
   );
   const breaks = new RegExp(['(?!)', ...insideNames].join('|'));
   // Normalisation can still produce special tokens, such as `<eos>` from full-width

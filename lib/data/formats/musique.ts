@@ -66,10 +66,7 @@ export const decompositionGraph = (steps: readonly DecompositionStep[]): Questio
   });
 
 const wholeWord = (texts: readonly string[], flags: string): RegExp =>
-  new RegExp(
-    `(?<![\\p{L}\\p{N}])(?:${texts.map(escapeRegex).join('|')})(?![\\p{L}\\p{N}])`,
-    flags,
-  );
+  new RegExp(`(?<![\\p{L}\\p{N}])(?:${texts.map(escapeRegex).join('|')})(?![\\p{L}\\p{N}])`, flags);
 
 /** Replaces the answers that a sub-question depends on by references such as `#1`. */
 function withReferences({ question, dependsOn }: SubQuestion, graph: QuestionGraph): string {
