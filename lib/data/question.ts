@@ -4,6 +4,7 @@
  */
 import { group, sort, sum } from 'd3-array';
 import { z } from 'zod';
+import { ownValue } from '../own-value.js';
 import { createRandom } from '../random.js';
 
 export const subQuestionSchema = z.object({
@@ -222,5 +223,5 @@ export function questionType({
   metadata: { graph, type = '' },
 }: Pick<Question, 'metadata'>): QuestionType | undefined {
   if (graph?.length) return graphQuestionType(graph);
-  return Object.hasOwn(BENCHMARK_TYPES, type) ? BENCHMARK_TYPES[type] : undefined;
+  return ownValue(BENCHMARK_TYPES, type);
 }

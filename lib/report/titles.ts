@@ -2,6 +2,7 @@
 import { range } from 'd3-array';
 import { BEHAVIOURS } from '../evaluation/behaviour.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
+import { ownValue } from '../own-value.js';
 import { METHODS } from '../training/methods.js';
 import type { Row } from './frame.js';
 
@@ -127,12 +128,6 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
 };
 
 const isMethod = (field: string): boolean => field === 'method' || field === 'against';
-
-/** A table's entry; none of `Object`, such as `constructor`. */
-export const ownValue = <T>(
-  table: Readonly<Record<string, T>> | undefined,
-  key: string,
-): T | undefined => (table && Object.hasOwn(table, key) ? table[key] : undefined);
 
 export const fieldTitle = (field: string): string => ownValue(FIELD_TITLES, field) ?? field;
 

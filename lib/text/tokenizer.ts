@@ -1,6 +1,7 @@
 import { max } from 'd3-array';
 import { z } from 'zod';
 import { describeError, describeFaults } from '../io/json.js';
+import { ownValue } from '../own-value.js';
 import { beginToken, chatTemplate, specialTokens } from './chat-template.js';
 import { createPlainTextEncoder } from './plain-text-encoder.js';
 import { createReferenceTokenizer, type PackageTokenizer } from './reference-tokenizer.js';
@@ -188,7 +189,7 @@ function addedByConfig(
   const className = data.tokenizer_class ?? '';
   const defaults = BERT_CLASS.test(className) ? BERT_DEFAULTS : {};
   for (const step of PLAIN_CLASS.test(className) ? [] : steps)
-    for (const [name, stepValue = null] of Object.entries(OVERRIDES[step.type]?.(step) ?? {})) {
+    for (const [name, stepValue = null] of Object.entries(ownValue(OVERRIDES, step.type)?.(step) ?? {})) {
       const value = data[name] ?? defaults[name] ?? null;
       if (value !== null && value !== stepValue)
         throw new Error(

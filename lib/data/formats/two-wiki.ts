@@ -6,6 +6,7 @@
  */
 import { groups } from 'd3-array';
 import { z } from 'zod';
+import { ownValue } from '../../own-value.js';
 import { normalizeAnswer } from '../../text/answer-match.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
 import {
@@ -39,7 +40,7 @@ export function tripleGraph(
   triples: readonly (readonly [string, string, string])[],
   { type = '', findEvidence }: { type?: string; findEvidence: (title: string) => string[] },
 ): QuestionGraph {
-  const back = HOPS_BACK[type] ?? Infinity;
+  const back = ownValue(HOPS_BACK, type) ?? Infinity;
   // A film with two directors is one question with two answers.
   const asked = groups(triples, ([entity, attribute]) => `${entity}\n${attribute}`).map(
     ([, same]) => ({

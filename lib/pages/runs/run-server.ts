@@ -1,6 +1,7 @@
 /** Serves the page of a run during training, to this machine only. */
 import { serveLocally, type LocalServer, type ServedRequest } from '../../io/local-server.js';
 import { serve, startWorker, type Worker } from '../../io/processes.js';
+import { ownValue } from '../../own-value.js';
 import { markupHtml } from '../../report/markup.js';
 import type { RunDescription } from '../../training/run.js';
 import { readRollouts, readRun, runVersion } from './folder.js';
@@ -45,7 +46,7 @@ async function respond(
   if (request.method !== 'GET')
     return text(405, `Expected the method GET, but got ${request.method}.`, { allow: 'GET' });
   const [pathname, query] = (request.url ?? '').split('?');
-  const route = Object.hasOwn(routes, pathname) ? routes[pathname] : undefined;
+  const route = ownValue(routes, pathname);
   const html = await route?.(new URLSearchParams(query));
   if (html === undefined)
     return text(

@@ -343,8 +343,10 @@ export const FAMILIES = createRegistry<ModelFamily>(
 );
 
 /** @throws Error for an unknown `model_type`, or naming the unsupported field */
-export const parseModelConfig = (json: unknown): ModelConfig =>
-  FAMILIES.get(String((json as { model_type?: unknown } | null)?.model_type)).parse(json);
+export function parseModelConfig(json: unknown): ModelConfig {
+  const type = (json as { model_type?: unknown } | null)?.model_type;
+  return FAMILIES.get(typeof type === 'string' ? type : String(JSON.stringify(type))).parse(json);
+}
 
 export const formatModelConfig = (config: ModelConfig): Record<string, unknown> =>
   FAMILIES.get(config.modelType).format(config);

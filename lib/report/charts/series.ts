@@ -1,5 +1,6 @@
 /** Colours, shapes and dashes of the series of a chart. */
-import { ownValue, fieldTitle, valueTitle } from '../titles.js';
+import { ownValue } from '../../own-value.js';
+import { fieldTitle, valueTitle } from '../titles.js';
 import { columnName, escapedTitle, fieldName } from './readable.js';
 
 interface Style {

@@ -206,7 +206,12 @@ it('accepts a million positions at usual head widths', () => {
 });
 
 it('lists the model types for an unknown one', () => {
-  for (const json of [{ ...MINIMAL, model_type: 'gpt2' }, {}, null])
+  for (const json of [
+    { ...MINIMAL, model_type: 'gpt2' },
+    { ...MINIMAL, model_type: ['llama'] },
+    {},
+    null,
+  ])
     expect(() => parseModelConfig(json)).toThrow('llama, mistral, qwen2, qwen3');
 });
 
