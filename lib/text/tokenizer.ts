@@ -189,7 +189,9 @@ function addedByConfig(
   const className = data.tokenizer_class ?? '';
   const defaults = BERT_CLASS.test(className) ? BERT_DEFAULTS : {};
   for (const step of PLAIN_CLASS.test(className) ? [] : steps)
-    for (const [name, stepValue = null] of Object.entries(ownValue(OVERRIDES, step.type)?.(step) ?? {})) {
+    for (const [name, stepValue = null] of Object.entries(
+      ownValue(OVERRIDES, step.type)?.(step) ?? {},
+    )) {
       const value = data[name] ?? defaults[name] ?? null;
       if (value !== null && value !== stepValue)
         throw new Error(
