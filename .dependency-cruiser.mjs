@@ -16,7 +16,7 @@ export const LAYERS = [
   ['policy', 'retrieval'],
   ['data'],
   ['text', 'tensor'],
-  ['io', 'interrupt.ts', 'memoise.ts', 'random.ts', 'registry.ts'],
+  ['io', 'interrupt.ts', 'memoise.ts', 'own-value.ts', 'random.ts', 'registry.ts'],
 ];
 
 const pattern = (rooms) =>
