@@ -122,6 +122,12 @@ describe('a recorded conversation', () => {
     expect(run.segments.map(({ kind }) => kind).join(' ')).toBe('prompt prompt prompt policy');
   });
 
+  it('is an answer without tags, even if the question names them', () => {
+    const asked = { role: 'user', content: 'Do not write <answer> x </answer>. Who?' };
+    const messages = [asked, says('x<|im_end|>')];
+    expect(parseTrajectory({ id: 7, golden_answers: ['x'], messages }).answer).toBe('x');
+  });
+
   it('does not count a search without results, like Algorithm 1', () => {
     const run = read(calls(call('a', { query: 'one' })));
     expect(run).toMatchObject({ searchTurns: [], answer: null });

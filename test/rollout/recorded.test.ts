@@ -149,6 +149,21 @@ describe('parseTrajectory', () => {
     ]);
   });
 
+  it('keeps the white space around the results of a search', () => {
+    const response = '<search> c </search>\n\n<information>d</information>\n\n' + thought;
+    const run = parseTrajectory({ id: 1, golden_answers: ['x'], response });
+    expect(run.segments.map(({ text }) => text).join('')).toBe(response);
+  });
+
+  it('cuts a prompt of one text that the response repeats, and shows no empty one', () => {
+    const asked = { id: 1, golden_answers: ['x'], prompt: 'Who? ', response: `Who? ${thought}` };
+    const texts = (line: object) => parseTrajectory(line).segments.map(({ text }) => text);
+    expect(texts(asked)).toEqual(['Who? ', thought]);
+    expect(texts({ ...asked, prompt: [{ role: 'user', content: '' }], response: thought })).toEqual(
+      [thought],
+    );
+  });
+
   it('keeps a response that repeats only a part of the prompt', () => {
     const prompt = [{ role: 'user', content: 'Who?' }];
     const response = 'Who? I? <answer>Who?</answer>';
