@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
+  closeTag,
   formatTagMessage,
   formatToolMessage,
   isTextCall,
@@ -146,6 +147,17 @@ describe('formatToolMessage', () => {
       }),
     );
   });
+});
+
+describe('closeTag', () => {
+  it.each([
+    ['<search> a', ['</search>', '</answer>'], '<search> a</search>'],
+    ['<answer> x <|im_end|>', ['</answer>'], '<answer> x</answer>'],
+    ['<answer> x', ['</search>'], '<answer> x'],
+    ['<answer> x </answer>', ['</answer>'], '<answer> x </answer>'],
+  ])('of %j with stop strings %j is %j', (text, stop, closed) =>
+    expect(closeTag(text, stop)).toBe(closed),
+  );
 });
 
 describe('formatTagMessage', () => {
