@@ -199,12 +199,13 @@ describe('GRPO', () => {
       name: 'hangs',
       retrieve: (queries, options) => {
         if (++calls !== 2) return bm25.retrieve(queries, options);
-        hanging = options.signal; // on a busy machine already aborted
+        hanging = options.signal;
         return new Promise(() => {});
       },
     };
     const settings = { miniBatches: 1, questionsPerStep: 10, groupSize: 8 };
-    const config = tinyTraining({ settings, retrievalDeadlineMs: 10 });
+    // Long enough for the first turn on a busy machine; the second waits for half of it.
+    const config = tinyTraining({ settings, retrievalDeadlineMs: 1000 });
     const rewards = [LENGTH_REWARD];
     const { metrics, trajectories } = await firstStep({}, { config, retriever, rewards });
     expect(hanging!.reason).toMatchObject({ name: 'TimeoutError' });
