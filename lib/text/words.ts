@@ -22,6 +22,8 @@ const FOLDED: Readonly<Record<string, string>> = {
   ŧ: 't',
   þ: 'th',
   ё: 'е', // Russian texts mostly leave the dots out
+  ی: 'ي', // Persian, as in Lucene
+  ک: 'ك',
 };
 const FOLDED_LETTERS = new RegExp(`[${Object.keys(FOLDED).join('')}]`, 'g');
 /**

@@ -16,6 +16,7 @@ describe('splitWords', () => {
       'lodz tromso aero da thor oeuvre',
     ],
     ['folds ё, but not й', 'Ёлка Йод', 'елка йод'],
+    ['folds Persian letters to the Arabic ones', 'کتابی', 'كتابي'],
     ['drops modifier apostrophes', 'Hawaiʻi Qurʾan', 'hawaii quran'],
     ['drops the possessive', "Nolan's O'Brien d’Arc Joneses' 's", 'nolan obrien darc joneses s'],
     ['splits Han and Hiragana', 'iPhone手机 東京タワーは', 'iphone 手 机 東 京 タワー は'],
