@@ -26,6 +26,8 @@ const FOLDED: Readonly<Record<string, string>> = {
   ک: 'ك',
 };
 const FOLDED_LETTERS = new RegExp(`[${Object.keys(FOLDED).join('')}]`, 'g');
+const DIGIT = /\p{Nd}/u;
+const FOREIGN_DIGITS = /(?![0-9])\p{Nd}/gu;
 /**
  * Soft hyphens, joiners, bidi marks, Arabic's tatweel and transliteration's apostrophes
  * (Hawaiʻi, Qurʾan), which do not separate words.
@@ -52,7 +54,10 @@ const PARTS = new RegExp(`[${CHARACTERS}]\\p{M}*|${RUN}|[${DICTIONARY}]+|[^\\s${
 const SEPARATED = new RegExp(`[${CHARACTERS}${DICTIONARY}]\\p{M}*|${RUN}`, 'gu');
 const HAS_LETTER = /[\p{L}\p{N}]/u;
 
-/** NFKC without case; Latin, Greek, Arabic and Hebrew lose accents and points. */
+/**
+ * NFKC without case; Latin, Greek, Arabic and Hebrew lose accents and points, and the
+ * digits of every script become ASCII, as in Lucene's DecimalDigitFilter.
+ */
 export function foldText(text: string): string {
   if (!HAS_BEYOND_ASCII.test(text)) return text.toLowerCase();
   return text
@@ -62,7 +67,16 @@ export function foldText(text: string): string {
     .toUpperCase() // ß becomes SS, ı becomes I
     .toLowerCase()
     .normalize('NFC')
-    .replace(FOLDED_LETTERS, (letter) => FOLDED[letter]);
+    .replace(FOLDED_LETTERS, (letter) => FOLDED[letter])
+    .replace(FOREIGN_DIGITS, toAsciiDigit);
+}
+
+/** Unicode has the ten digits of a script in a row; the rows of some scripts touch. */
+function toAsciiDigit(digit: string): string {
+  const code = digit.codePointAt(0)!;
+  let numBefore = 0;
+  while (DIGIT.test(String.fromCodePoint(code - numBefore - 1))) numBefore++;
+  return String(numBefore % 10);
 }
 
 /**

@@ -17,6 +17,7 @@ describe('splitWords', () => {
     ],
     ['folds ё, but not й', 'Ёлка Йод', 'елка йод'],
     ['folds Persian letters to the Arabic ones', 'کتابی', 'كتابي'],
+    ['reads the digits of every script', '٢٠٢٤ ۱۹۷۹ १९४७ 𝟗 ᭙', '2024 1979 1947 9 9'],
     ['drops modifier apostrophes', 'Hawaiʻi Qurʾan', 'hawaii quran'],
     ['drops the possessive', "Nolan's O'Brien d’Arc Joneses' 's", 'nolan obrien darc joneses s'],
     ['splits Han and Hiragana', 'iPhone手机 東京タワーは', 'iphone 手 机 東 京 タワー は'],
