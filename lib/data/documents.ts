@@ -10,6 +10,7 @@ import { parse, type DefaultTreeAdapterTypes } from 'parse5';
 import { unpack } from '../io/files.js';
 import { parseJson } from '../io/json.js';
 import { readParquet } from '../io/parquet.js';
+import { ownValue } from '../own-value.js';
 import { formatList } from '../text/english.js';
 import { splitContents } from './passage.js';
 
@@ -264,7 +265,7 @@ function toSections(
   const idColumn = findColumn('id', others);
   return rows.map((row, i) => {
     const cell = (column: string | undefined): string =>
-      column === undefined ? '' : cellText(row[column], `row ${i + 1}, ${column}`);
+      column === undefined ? '' : cellText(ownValue(row, column), `row ${i + 1}, ${column}`);
     const body = cell(textColumn).trim();
     // FlashRAG's `contents` start with the title.
     const { title, text } =

@@ -105,10 +105,13 @@ function createPromptFinder(
     const isAsked = ({ question }: Question): boolean =>
       prompt.includes(question.trim().replace(/\?$/, ''));
     const asked = promptQuestion(prompt);
+    const [firstLine] = asked.split(/\r?\n/, 1);
     return (
       byId.get(id ?? '')?.find(isAsked) ??
-      find({ question: asked }) ??
-      find({ question: asked.replace(/\?$/, '') })
+      [asked, firstLine]
+        .flatMap((text) => [text, text.replace(/\?$/, '')])
+        .map((text) => find({ question: text }))
+        .find(Boolean)
     );
   };
 }

@@ -8,6 +8,7 @@ import { describeFaults, parseJson } from '../io/json.js';
 import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import { buildPrompt } from '../text/prompts.js';
+import { REPLY_START, withoutEndTokens } from '../text/template-marks.js';
 
 /** A text that is JSON; gives its value. */
 export const jsonText = z.string().transform((text, context) => {
@@ -88,10 +89,31 @@ const rowSchema = z.object({
   metadata: z.object({ type: text }).nullish(),
 });
 
-/** The line after the last "Question: " in a prompt. */
-export const promptQuestion = (prompt: string): string =>
-  /Question: ([^\r\n]*)/.exec(prompt.slice(Math.max(0, prompt.lastIndexOf('Question: '))))?.[1] ??
-  prompt;
+const ASKED = 'Question: ';
+
+/**
+ * What follows the last "Question: " in a prompt, or the whole prompt; without the marks
+ * of a chat template at its end.
+ */
+export function promptQuestion(prompt: string): string {
+  const at = prompt.lastIndexOf(ASKED);
+  if (at < 0) return prompt;
+  const [asked] = prompt.slice(at + ASKED.length).split(REPLY_START, 1);
+  return withoutEndTokens(asked).trim();
+}
+
+/**
+ * The question of a message.
+ * @throws Error for several lines, which may be more than the question
+ */
+function messageQuestion(content: string, where: string): string {
+  const question = promptQuestion(content);
+  if (content.includes(ASKED) && /[\r\n]/.test(question))
+    throw new Error(
+      `${where}: expected one line after "${ASKED}", but got ${JSON.stringify(question.slice(0, 80))}. Add a column question.`,
+    );
+  return question;
+}
 
 /**
  * Reads questions from a Parquet file for verl.
@@ -100,10 +122,11 @@ export const promptQuestion = (prompt: string): string =>
  */
 export async function readRows(file: string, rows?: readonly object[]): Promise<Question[]> {
   return (rows ?? (await readParquet(file))).map((value, number) => {
+    const where = `${file}, row ${number}`;
     const parsed = rowSchema.safeParse(value);
     if (!parsed.success)
       throw new Error(
-        `${file}, row ${number}: expected verl's columns data_source, prompt, reward_model and extra_info, but ${describeFaults(parsed.error)}`,
+        `${where}: expected verl's columns data_source, prompt, reward_model and extra_info, but ${describeFaults(parsed.error)}`,
       );
     const { data_source: source, prompt, reward_model, extra_info, ...row } = parsed.data;
     const { id, target } = reward_model.ground_truth;
@@ -113,7 +136,7 @@ export async function readRows(file: string, rows?: readonly object[]): Promise<
     const place = [source, split, index].filter((part) => part !== null && part !== undefined);
     return {
       id: row.id ?? id ?? place.join('-'),
-      question: row.question ?? question ?? promptQuestion(prompt.at(-1)!.content),
+      question: row.question ?? question ?? messageQuestion(prompt.at(-1)!.content, where),
       goldenAnswers: target,
       ...(split && { split }),
       metadata: metadata ?? { ...(source && { benchmark: source }), ...(type && { type }) },

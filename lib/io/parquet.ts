@@ -59,12 +59,14 @@ export async function writeParquet<Name extends string>(
   await writeFileSafely(file, new Uint8Array(buffer));
 }
 
-const listLeaves = ({ path, children }: SchemaTree): string[] =>
-  children.length > 0 ? children.flatMap(listLeaves) : [path.join('.')];
+const listLeaves = (column: SchemaTree): SchemaTree[] =>
+  column.children.length > 0 ? column.children.flatMap(listLeaves) : [column];
 
 /** Whether row groups have the schema's columns; without them, the package crashes. */
 function matchesSchema(metadata: FileMetaData): boolean {
-  const leaves = listLeaves(parquetSchema(metadata)).join();
+  const leaves = listLeaves(parquetSchema(metadata))
+    .map(({ path }) => path.join('.'))
+    .join();
   return metadata.row_groups.every(
     ({ columns }) =>
       columns.map(({ meta_data }) => meta_data?.path_in_schema.join('.')).join() === leaves,
@@ -91,6 +93,10 @@ function stringFromBytes(bytes: Uint8Array): string | Uint8Array {
   }
 }
 
+/** Whether the package rounds the values of a column, or reads times as integers. */
+const isRewritten = ({ element }: SchemaTree): boolean =>
+  element.converted_type === 'DECIMAL' || element.logical_type?.type === 'TIME';
+
 type Rewrite = (stored: number | bigint | Uint8Array) => unknown;
 
 /** Digits of a second in a stored time of day. */
@@ -99,15 +105,20 @@ const TIME_DIGITS = { MILLIS: 3, MICROS: 6, NANOS: 9 };
 /**
  * Has the package read decimals as they are stored, because it rounds them.
  * @returns what makes the values of a column out of those that the package reads
- * @throws Error for two columns of one name, of which the package reads one
+ * @throws Error for two columns of one name, of which the package reads one, and for
+ * decimals and times of day inside a column
  */
 function rewrites(metadata: FileMetaData): Map<string, Rewrite> {
   const byColumn = new Map<string, Rewrite>();
   const names = new Set<string>();
-  for (const { element } of parquetSchema(metadata).children) {
+  for (const { element, children } of parquetSchema(metadata).children) {
     const { name, type, logical_type: logical, scale = 0 } = element;
     if (names.has(name)) throw new Error(`it has two columns named ${name}.`);
     names.add(name);
+    if (children.flatMap(listLeaves).some(isRewritten))
+      throw new Error(
+        `its column ${name} has decimals or times of day in lists or structs. Write them as text.`,
+      );
     if (element.converted_type === 'DECIMAL') {
       byColumn.set(name, (stored) => decimalText(stored, scale));
       delete element.converted_type;

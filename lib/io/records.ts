@@ -17,6 +17,7 @@ import { appendText, jsonLine, readLines, writeFileSafely, writeLines } from './
 import { tryParseJson } from './json.js';
 import { shortPath } from './paths.js';
 import type { Provenance } from './provenance.js';
+import { namingFile } from './system-errors.js';
 
 export interface ResultRecord<T> {
   hash: string;
@@ -227,10 +228,14 @@ export async function openJournal<T>(
   const items: T[] = [];
   let numOthers = 0;
   // Line by line: the file may exceed the longest string.
-  for await (const { text } of existsSync(file) ? readLines(createReadStream(file)) : []) {
-    const { data } = entrySchema.safeParse(tryParseJson(text));
-    if (data?.hash === hash) items.push(data.item as T);
-    else if (data) numOthers++;
+  try {
+    for await (const { text } of existsSync(file) ? readLines(createReadStream(file)) : []) {
+      const { data } = entrySchema.safeParse(tryParseJson(text));
+      if (data?.hash === hash) items.push(data.item as T);
+      else if (data) numOthers++;
+    }
+  } catch (error) {
+    throw namingFile(error, file);
   }
   if (numOthers > 0 && !dropsOthers)
     throw new Error(

@@ -130,6 +130,15 @@ Keep it dry.
     ]);
   });
 
+  it('finds nothing in a column that a row lacks, whatever its name', async () => {
+    const lines = '{"constructor": "C", "text": "a"}\n{"text": "b"}\n';
+    const sections = await read('a.jsonl', lines, { title: 'constructor' });
+    expect(plain(sections)).toEqual([
+      ['C', 'a'],
+      ['a', 'b'],
+    ]);
+  });
+
   it('reads rows of Parquet', async () => {
     const file = inFolder('passages.parquet');
     const rows = [

@@ -132,6 +132,17 @@ describe('rollouts of verl', () => {
     expect(metrics).not.toHaveProperty('frac_reward_zero_std');
   });
 
+  it('find a question of several lines', async () => {
+    const question = `${SINGLE.question}\nA) x\nB) y`;
+    const data = [SINGLE, { ...SINGLE, id: 'lines', question }];
+    const gts = { target: ['x'] };
+    const input = `Question: ${question}?\nassistant\n`;
+    writeStep(1, [line(WRONG, 0, { gts, input })]);
+    await importRollouts(readVerlRollouts(recorded), { ...options, questions: data });
+    const [run] = linesOf(join(options.folder, 'trajectories.jsonl')).map(parseTrajectory);
+    expect(run).toMatchObject({ questionId: 'lines', question });
+  });
+
   it("keep the line's fields for an unknown question", async () => {
     const gts = { target: ['x'] };
     writeStep(1, [line(WRONG, 0, { gts, input: 'Question: Who?\n' })]);

@@ -55,11 +55,26 @@ it("reads Search-R1's files, also without ids and questions", async () => {
   ]);
 });
 
-it('finds the question in a prompt with any surrounding text', () => {
-  expect(promptQuestion('Question: a?\nmore')).toBe('a?');
+it('finds the question in a prompt, up to the marks of a chat template', () => {
+  expect(promptQuestion('Question: a?\nA) b\n')).toBe('a?\nA) b');
   expect(promptQuestion('user\nSay "Question: " first. Question: who?\nassistant\n')).toBe('who?');
-  expect(promptQuestion('Question: a\u2028b?\r\nmore')).toBe('a\u2028b?');
+  expect(promptQuestion('Question: a?\n<|im_end|>\n<|im_start|>assistant\n')).toBe('a?');
+  expect(promptQuestion('Question: a\u2028b?\r\n')).toBe('a\u2028b?');
   expect(promptQuestion('no such word')).toBe('no such word');
+});
+
+it('keeps a question of several lines, and rejects one that only the prompt has', async () => {
+  const file = inFolder('lines.parquet');
+  const question = { id: 'a', question: 'Which?\nA) x\nB) y', goldenAnswers: ['A'], metadata: {} };
+  await writeRows(file, [question], { prompt: 'parallel', promptForm: 'chat' });
+  expect(await readRows(file)).toEqual([question]);
+  const rows = await readParquet(file);
+  await expect(
+    readRows(
+      file,
+      rows.map((row) => ({ ...row, extra_info: null })),
+    ),
+  ).rejects.toThrow(/row 0: expected one line after "Question: ", but got "Which\?\\nA\) x/);
 });
 
 it('takes null as missing, and names a row whose metadata is not JSON', async () => {

@@ -1,9 +1,10 @@
 import { constants } from 'node:buffer';
-import { appendFile, open, readdir, readFile, stat, writeFile, rm } from 'node:fs/promises';
+import { appendFile, mkdir, open, readdir, readFile, stat, writeFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { openJournal, recordFile, recordStore, writeArchives } from '../../lib/io/records.js';
+import { errorText } from '../../lib/io/system-errors.js';
 import { createRandom } from '../../lib/random.js';
 import { temporaryFolder } from '../folder.js';
 import { slow } from '../full.js';
@@ -108,6 +109,13 @@ describe('openJournal', () => {
     expect(other.items).toEqual([]);
     await other.close();
     await expect(readFile(file)).rejects.toThrow('ENOENT');
+  });
+
+  it('names a folder in its place', async () => {
+    const file = join(root, 'folder', 'a.partial');
+    await mkdir(file, { recursive: true });
+    const error = await openJournal(file, 'h').catch(errorText);
+    expect(error).toBe(`Could not read ${file}: it is a folder (EISDIR).`);
   });
 
   it('reports that its file was removed, and loses nothing', async () => {

@@ -1,5 +1,14 @@
 /** Keeps commands from overwriting what they read, or one output with another. */
-import { existsSync, fstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  fstatSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
 import { dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { dataSetFiles } from '../../data/flashrag.js';
@@ -28,6 +37,17 @@ function statIfExists(path: string): Stats | undefined {
   } catch {
     return undefined; // not a path, such as a question
   }
+}
+
+/** @throws Error for a path below a file, or in a folder without permission to write */
+function requireCreatable(path: string): void {
+  let existing = resolve(path);
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
+  if (existing !== resolve(path) && !statIfExists(existing)?.isDirectory())
+    throw new Error(
+      `Expected a path to write to, but ${shortPath(existing)} in ${shortPath(path)} is no folder. Choose another output.`,
+    );
+  accessSync(existing, constants.W_OK);
 }
 
 /** The path of NAME=PATH. */
@@ -101,6 +121,7 @@ export function checkOutputs(command: Command): void {
         throw new Error(
           `Expected the name of an uncompressed file to write, but got ${shortPath(value)}. Leave out the ending ${extname(value)}, and compress the file afterwards.`,
         );
+      requireCreatable(value);
       outputs.push(value);
     }
   }

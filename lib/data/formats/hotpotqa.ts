@@ -39,6 +39,11 @@ export const includesAnswer = (text: string, part: string): boolean =>
   normalizeAnswer(text).includes(normalizeAnswer(part));
 /** Drops a title's qualifier: `Capote (film)` becomes `Capote`. */
 export const plainTitle = (title: string): string => title.replace(/ \([^)]*\)$/, '');
+/** What is compared of a name; one of punctuation only is compared as it is. */
+export const nameKey = (name: string): string => normalizeAnswer(name) || name.trim();
+/** Whether an article is about an entity: its title is the name, or but for a qualifier. */
+export const isNamed = (title: string, entity: string): boolean =>
+  [title, plainTitle(title)].some((name) => nameKey(name) === nameKey(entity));
 
 /** The articles of a bridge question in search order; null if unknown. */
 function bridgeOrder([a, b]: readonly Article[], answer: string): [Article, Article] | null {

@@ -7,12 +7,11 @@ import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
 import { openFile, readJsonLines } from '../../io/files.js';
 import { describeError, requireShallow } from '../../io/json.js';
-import { normalizeAnswer } from '../../text/answer-match.js';
 import { sentenceAbout } from '../../text/sentences.js';
 import { dataSetFiles, loadQuestions, readPassages } from '../flashrag.js';
 import { questionType, type Question, type QuestionGraph } from '../question.js';
 import { annotatedPassages, type DataFormat, type PassageCollector } from './format.js';
-import { articleGraph, hotpotqa, includesAnswer, plainTitle, type Article } from './hotpotqa.js';
+import { articleGraph, hotpotqa, includesAnswer, isNamed, type Article } from './hotpotqa.js';
 import { decompositionGraph, musique } from './musique.js';
 import { evidencesSchema, tripleGraph, twoWiki } from './two-wiki.js';
 
@@ -159,9 +158,6 @@ const annotationsSchema = z.object({
   evidences: evidencesSchema.optional(),
   decomposition: z.array(z.object({ question: z.string(), answer: z.string() })).optional(),
 });
-
-const isNamed = (title: string, entity: string): boolean =>
-  [title, plainTitle(title)].some((name) => normalizeAnswer(name) === normalizeAnswer(entity));
 
 function annotatedGraph(question: Question, passages: PassageCollector): QuestionGraph | null {
   const { type } = question.metadata;

@@ -7,7 +7,6 @@
 import { groups } from 'd3-array';
 import { z } from 'zod';
 import { ownValue } from '../../own-value.js';
-import { normalizeAnswer } from '../../text/answer-match.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
 import {
   annotatedPassages,
@@ -16,7 +15,7 @@ import {
   tuples,
   type DataFormat,
 } from './format.js';
-import { hotpotSchema } from './hotpotqa.js';
+import { hotpotSchema, isNamed, nameKey } from './hotpotqa.js';
 
 /** Triples of subject, relation and object. */
 export const evidencesSchema = tuples(
@@ -50,8 +49,7 @@ export function tripleGraph(
     }),
   );
   return asked.map(({ entity, attribute, answers }, i): SubQuestion => {
-    const isSubject = (object: string): boolean =>
-      normalizeAnswer(object) === normalizeAnswer(entity);
+    const isSubject = (object: string): boolean => nameKey(object) === nameKey(entity);
     const sources = asked
       .slice(0, i)
       .flatMap((earlier, at) => (earlier.answers.some(isSubject) ? [at] : []));
@@ -78,15 +76,26 @@ export const twoWiki: DataFormat = {
   read: (row, passages) => {
     const { _id: id, question, answer, type, ...annotated } = rowSchema.parse(row);
     const added = annotated.context.map(([title, sentences]) => ({
-      title: normalizeAnswer(title),
+      title,
       passage: passages.add(title, joinSentences(sentences)),
     }));
     if (!answer) return null;
     countIncomplete(annotated, passages);
-    const findEvidence = (title: string): string[] =>
-      added.flatMap((one) => (one.title === normalizeAnswer(title) ? [one.passage] : []));
-    const facts = annotated.supporting_facts.flatMap(([title]) => findEvidence(title));
-    const supporting = [...new Set(facts)];
+    const findIds = (matches: (one: (typeof added)[number]) => boolean): string[] =>
+      added.filter(matches).map(({ passage }) => passage);
+    const findArticle = (name: string): string[] =>
+      findIds(({ title }) => nameKey(title) === nameKey(name));
+    const supporting = [
+      ...new Set(annotated.supporting_facts.flatMap(([title]) => findArticle(title))),
+    ];
+    // A subject may lack its article's qualifier, such as `(film)`.
+    const findEvidence = (entity: string): string[] => {
+      const exact = findArticle(entity);
+      if (exact.length > 0) return exact;
+      return findIds(
+        ({ title, passage }) => supporting.includes(passage) && isNamed(title, entity),
+      );
+    };
     const triples = tripleGraph(annotated.evidences, { type, findEvidence });
     const graph = triples.length > 0 && { graph: triples };
     const metadata = { benchmark: '2wikimultihopqa', ...(type && { type }), supporting, ...graph };

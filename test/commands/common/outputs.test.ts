@@ -92,10 +92,15 @@ it.each([
   ['view a=t.jsonl b=link.jsonl', 'link.jsonl is the same as t.jsonl'],
   ['export verifiers t.jsonl t.jsonl -o new', 'Leave one out'],
   ['view t.jsonl --out page.html.gz', 'Leave out the ending .gz'],
-])('rejects - and archives as output, and a file given twice: %s', async (args, reason) => {
-  expect(await refusal(args.split(' '), inFolder())).toContain(reason);
-  expect(existsSync(inFolder('-'))).toBe(false);
-});
+  [`${evaluate} --out t.jsonl/new/a.jsonl`, 't.jsonl in t.jsonl/new/a.jsonl is no folder'],
+  ['data convert corpus --out n.ipynb/a', 'n.ipynb in n.ipynb/a is no folder'],
+])(
+  'rejects -, archives and paths in files as output, and a file given twice: %s',
+  async (args, reason) => {
+    expect(await refusal(args.split(' '), inFolder())).toContain(reason);
+    expect(existsSync(inFolder('-'))).toBe(false);
+  },
+);
 
 it('treats an empty string as no folder', () => {
   expect(inputFiles('')).toEqual(['']);

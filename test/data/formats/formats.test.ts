@@ -122,6 +122,34 @@ describe('2WikiMultiHopQA', () => {
     );
   });
 
+  it('finds articles by titles with qualifiers, or of punctuation only', () => {
+    const passages = new PassageCollector();
+    const question = read(
+      twoWiki,
+      {
+        ...TWO_WIKI_BRIDGE_COMPARISON,
+        context: [
+          ['!!!', ['A band of Sacramento.']],
+          ['???', ['An album.']],
+          ['Red River (film)', ['Bo Reed directed it.']],
+          ['Red River (song)', ['No support.']],
+        ],
+        supporting_facts: [
+          ['!!!', 0],
+          ['Red River (film)', 0],
+        ],
+        evidences: [
+          ['Red River', 'director', '???'],
+          ['!!!', 'founded in', 'Sacramento'],
+        ],
+      },
+      passages,
+    );
+    expect(evidenceOf(question, passages)).toEqual([['Red River (film)'], ['!!!']]);
+    expect(graphOf(question).map(({ dependsOn }) => dependsOn)).toEqual([[], []]);
+    expect(question.metadata.supporting).toEqual(['p1', 'p3']);
+  });
+
   it('falls back on the order of hops if names differ', () => {
     const [red, blue, , ada] = TWO_WIKI_BRIDGE_COMPARISON.evidences;
     const evidences = [red, blue, ['B. Reeves Reed', 'date of death', '1956'], ada];
