@@ -6,11 +6,8 @@ import {
 } from '../../lib/experiments/conditions/predictions.js';
 import { isDrawn } from '../../lib/experiments/running/fresh-test.js';
 import { keptSteps } from '../../lib/experiments/running/runs.js';
-import {
-  describeFinding,
-  training,
-  type TestedCondition,
-} from '../../lib/experiments/training/experiment.js';
+import type { TestedCondition } from '../../lib/experiments/training/charts.js';
+import { describeFinding, training } from '../../lib/experiments/training/experiment.js';
 import { NEAR_MISSES } from '../../lib/experiments/training/near-misses.js';
 import {
   HABIT,

@@ -70,103 +70,143 @@ const byTime = bisector(({ time }: { time: number }) => time);
 /** Bound on rounding errors, in tokens and milliseconds. */
 const TINY = 1e-9;
 
-export function simulateRollouts(
+export const simulateRollouts = (
   shapes: readonly RolloutShape[],
   cluster: Cluster,
   schedule: Schedule,
-): SimulatedTime {
-  const { engine, search } = cluster;
-  const replicas = range(cluster.replicas).map((): Replica => {
-    const spent = { decodingMs: 0, readingMs: 0, searchingMs: 0, idleMs: 0 };
-    return { reading: 0, decoded: 0, active: [], ...spent };
-  });
-  const waiting = shapes.map((shape, i): Row => {
-    return { shape, call: 0, replica: replicas[i % replicas.length] };
-  });
-  const serverFree = new Array<number>(search.servers).fill(0);
-  const searching: { row: Row; time: number }[] = [];
+): SimulatedTime => new Simulation(shapes, cluster, schedule).run();
+
+class Simulation {
+  private now = 0;
+  private readonly replicas: readonly Replica[];
+  /** Not started yet. */
+  private readonly waiting: Row[];
+  private readonly searching: { row: Row; time: number }[] = [];
   /** In `turn by turn`: rows that have written and wait for the others. */
-  let together: Row[] = [];
-  let now = 0;
+  private together: Row[] = [];
+  /** When each of the concurrent searches ends. */
+  private readonly serverFree: number[];
 
-  const write = (row: Row, tokensRead: number): void => {
-    const { replica, shape, call } = row;
-    replica.reading += engine.readMs(tokensRead);
-    const end = replica.decoded + shape[call].written;
-    replica.active.splice(byEnd.right(replica.active, end), 0, { row, end });
-  };
-  const searchEnd = ({ shape, call }: Row): number => {
-    const ends = range(shape[call].subQueries).map(() => {
-      const server = minIndex(serverFree);
-      return (serverFree[server] = Math.max(serverFree[server], now) + search.serviceMs);
+  constructor(
+    shapes: readonly RolloutShape[],
+    private readonly cluster: Cluster,
+    private readonly schedule: Schedule,
+  ) {
+    this.replicas = range(cluster.replicas).map((): Replica => {
+      const spent = { decodingMs: 0, readingMs: 0, searchingMs: 0, idleMs: 0 };
+      return { reading: 0, decoded: 0, active: [], ...spent };
     });
-    return max(ends)! + search.requestMs;
-  };
-  const startSearch = (row: Row, time: number): void => {
-    searching.splice(byTime.right(searching, time), 0, { row, time });
-  };
-  const finishCall = (row: Row): void => {
-    if (row.shape[row.call].subQueries > 0) {
-      if (schedule === 'overlapping') startSearch(row, searchEnd(row));
-      else together.push(row);
-    } else if (schedule === 'overlapping') {
-      const next = waiting.findIndex(({ replica }) => replica === row.replica);
-      if (next >= 0) write(waiting.splice(next, 1)[0], cluster.promptTokens);
-    }
-  };
-  const startBatch = (): void => {
-    for (const row of waiting.splice(0, cluster.inFlight * replicas.length))
-      write(row, cluster.promptTokens);
-  };
-  const nextEventMs = ({ reading, decoded, active }: Replica): number => {
-    if (active.length === 0) return Infinity;
-    return reading > 0 ? reading : (active[0].end - decoded) * engine.stepMs(active.length);
-  };
+    this.waiting = shapes.map((shape, i): Row => {
+      return { shape, call: 0, replica: this.replicas[i % this.replicas.length] };
+    });
+    this.serverFree = new Array<number>(cluster.search.servers).fill(0);
+  }
 
-  startBatch();
-  for (;;) {
-    if (searching.length === 0 && replicas.every(({ active }) => active.length === 0)) {
-      if (together.length === 0 && waiting.length === 0) break;
-      const last = max(together.map(searchEnd));
-      together.forEach((row) => startSearch(row, last!));
-      if (together.length === 0) startBatch();
-      together = [];
-      continue;
+  run(): SimulatedTime {
+    while (this.hasWork()) {
+      this.spend(this.nextEventMs());
+      this.finishCalls();
+      this.finishSearches();
     }
-    const ms = Math.min(...replicas.map(nextEventMs), (searching[0]?.time ?? Infinity) - now);
-    for (const replica of replicas) {
+    const average = (part: Exclude<keyof SimulatedTime, 'totalMs'>): number =>
+      sum(this.replicas, (replica) => replica[part]) / this.replicas.length;
+    return {
+      totalMs: this.now,
+      decodingMs: average('decodingMs'),
+      readingMs: average('readingMs'),
+      searchingMs: average('searchingMs'),
+      idleMs: average('idleMs'),
+    };
+  }
+
+  /** Starts what had to wait for all others, if they are done. */
+  private hasWork(): boolean {
+    const isBusy = this.searching.length > 0 || this.replicas.some((one) => one.active.length > 0);
+    if (isBusy) return true;
+    if (this.together.length > 0) {
+      const last = max(this.together, (row) => this.searchEnd(row))!;
+      for (const row of this.together) this.startSearch(row, last);
+      this.together = [];
+      return true;
+    }
+    const batch = this.waiting.splice(0, this.cluster.inFlight * this.replicas.length);
+    for (const row of batch) this.write(row, this.cluster.promptTokens);
+    return batch.length > 0;
+  }
+
+  /** Milliseconds until a replica has read or written, or a search has ended. */
+  private nextEventMs(): number {
+    const { engine } = this.cluster;
+    const ends = this.replicas.map(({ reading, decoded, active }) => {
+      if (active.length === 0) return Infinity;
+      return reading > 0 ? reading : (active[0].end - decoded) * engine.stepMs(active.length);
+    });
+    return Math.min(...ends, (this.searching[0]?.time ?? Infinity) - this.now);
+  }
+
+  private spend(ms: number): void {
+    this.now += ms;
+    for (const replica of this.replicas) {
       if (replica.active.length === 0)
-        replica[searching.length > 0 ? 'searchingMs' : 'idleMs'] += ms;
+        replica[this.searching.length > 0 ? 'searchingMs' : 'idleMs'] += ms;
       else if (replica.reading > 0) {
         replica.readingMs += ms;
         replica.reading -= ms;
         if (replica.reading < TINY) replica.reading = 0;
       } else {
         replica.decodingMs += ms;
-        replica.decoded += ms / engine.stepMs(replica.active.length);
+        replica.decoded += ms / this.cluster.engine.stepMs(replica.active.length);
       }
     }
-    now += ms;
-    for (const replica of replicas) {
+  }
+
+  private finishCalls(): void {
+    for (const replica of this.replicas) {
       if (replica.reading > 0) continue;
       const numDone = byEnd.right(replica.active, replica.decoded + TINY);
-      for (const { row } of replica.active.splice(0, numDone)) finishCall(row);
-    }
-    for (const { row } of searching.splice(0, byTime.right(searching, now + TINY))) {
-      const tokens = cluster.foundTokens(row.shape[row.call].subQueries);
-      row.call++;
-      write(row, tokens);
+      for (const { row } of replica.active.splice(0, numDone)) this.finishCall(row);
     }
   }
-  const average = (part: Exclude<keyof SimulatedTime, 'totalMs'>): number =>
-    sum(replicas, (replica) => replica[part]) / replicas.length;
-  return {
-    totalMs: now,
-    decodingMs: average('decodingMs'),
-    readingMs: average('readingMs'),
-    searchingMs: average('searchingMs'),
-    idleMs: average('idleMs'),
-  };
+
+  private finishCall(row: Row): void {
+    if (row.shape[row.call].subQueries > 0) {
+      if (this.schedule === 'overlapping') this.startSearch(row, this.searchEnd(row));
+      else this.together.push(row);
+    } else if (this.schedule === 'overlapping') {
+      const next = this.waiting.findIndex(({ replica }) => replica === row.replica);
+      if (next >= 0) this.write(this.waiting.splice(next, 1)[0], this.cluster.promptTokens);
+    }
+  }
+
+  private finishSearches(): void {
+    const numDone = byTime.right(this.searching, this.now + TINY);
+    for (const { row } of this.searching.splice(0, numDone)) {
+      const tokensRead = this.cluster.foundTokens(row.shape[row.call].subQueries);
+      row.call++;
+      this.write(row, tokensRead);
+    }
+  }
+
+  private write(row: Row, tokensRead: number): void {
+    const { replica, shape, call } = row;
+    replica.reading += this.cluster.engine.readMs(tokensRead);
+    const end = replica.decoded + shape[call].written;
+    replica.active.splice(byEnd.right(replica.active, end), 0, { row, end });
+  }
+
+  private searchEnd({ shape, call }: Row): number {
+    const { requestMs, serviceMs } = this.cluster.search;
+    const ends = range(shape[call].subQueries).map(() => {
+      const server = minIndex(this.serverFree);
+      const start = Math.max(this.serverFree[server], this.now);
+      return (this.serverFree[server] = start + serviceMs);
+    });
+    return max(ends)! + requestMs;
+  }
+
+  private startSearch(row: Row, time: number): void {
+    this.searching.splice(byTime.right(this.searching, time), 0, { row, time });
+  }
 }
 
 /** The time of a rollout with a machine to itself, in ms: more machines cannot help. */

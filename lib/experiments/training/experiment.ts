@@ -6,13 +6,10 @@
 import { mean } from 'd3-array';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import { MANY } from '../../evaluation/selections.js';
-import { matching, type SummaryOptions, type Fields } from '../../evaluation/table.js';
+import { matching, type SummaryOptions } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
-import { intervalChart, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import { trainingRows, type TrainingRow } from '../../report/training-rows.js';
-import type { Chart } from '../../report/charts/spec.js';
 import type { ResultParts } from '../../report/result.js';
-import { metricInfo, valueTitle } from '../../report/titles.js';
 import { countText } from '../../text/english.js';
 import { modelNameForRun } from '../../training/policy-runs.js';
 import {
@@ -22,7 +19,6 @@ import {
   judgeConditions,
   readPredictions,
   describeJudged,
-  conditionsChart,
   type ConditionRow,
 } from '../conditions/predictions.js';
 import type { Experiment } from '../experiment.js';
@@ -30,13 +26,13 @@ import { percent } from '../results/summary.js';
 import { readCurves } from '../running/answers.js';
 import { describeFreshTest, isDrawn } from '../running/fresh-test.js';
 import { mergeProvenance } from '../running/records.js';
+import { drawTrainings, type TestedCondition } from './charts.js';
 import { HABIT, HASTY_STEPS, morePassages, TRAINING_TESTS } from './conditions.js';
 import {
   STAGE_METRICS,
   listTestRuns,
   loadTrainingTest,
   type TrainingTestResults,
-  type Training,
 } from './fresh-test-experiment.js';
 
 export const training: Experiment = {
@@ -46,9 +42,6 @@ export const training: Experiment = {
   claims: [morePassages],
   result: compareTrainings,
 };
-
-/** A condition with the test that judged it. */
-export type TestedCondition = ConditionRow & { test: string };
 
 /** Judges each prediction by the first test with its figure; corrects per test. */
 function judgeTests(tested: readonly TrainingTestResults[]): TestedCondition[] {
@@ -159,118 +152,3 @@ export const describeFinding = (judged: readonly ConditionRow[]): string =>
       },
     },
   ]);
-
-/** Hasty models answer after several numbers of steps. */
-const nameTraining = ({ training, step }: Training): string =>
-  training === 'hasty' ? `${valueTitle('training', training)}, ${step} steps` : training;
-
-function drawTrainings({
-  rows,
-  conditions,
-  curves,
-}: {
-  rows: TrainingTestResults['rows'];
-  conditions: readonly TestedCondition[];
-  curves: readonly (TrainingRow & { test: string })[];
-}): Record<string, Chart> {
-  const leads = (shown: Fields, what: string): Chart | null => {
-    const judged = matching(conditions, shown);
-    return judged.length > 0 ? conditionsChart(judged, `${what}, with 95 % intervals`) : null;
-  };
-  const bars = (fields: { metric: string } & Fields, what: string): Chart | null => {
-    const shown = matching(rows, fields).map((row) => ({ ...row, training: nameTraining(row) }));
-    if (shown.length === 0) return null;
-    return intervalChart(shown, {
-      title: `${metricInfo(fields.metric).title} ${what}, with 95 % intervals`,
-      subtitle: SMALL_WORLD_NOTE,
-      x: 'training',
-      xTitle: 'Training',
-      color: 'method',
-    });
-  };
-  const curve = (fields: Fields, title: string, panel?: string): Chart | null => {
-    const shown = matching(curves, fields);
-    if (shown.length === 0) return null;
-    return lineChart(shown, {
-      title,
-      panel,
-      subtitle: 'Band: range of initial models (small world)',
-      x: 'step',
-      color: 'method',
-      points: fields.benchmark === 'dev',
-    });
-  };
-  const perQuery = (): Chart | null => {
-    const answers = { test: 'passages-200', metric: 'em', subset: 'all' };
-    const shown = matching(rows, { ...answers, benchmark: ['all', 'many'] });
-    if (shown.length === 0) return null;
-    return intervalChart(shown, {
-      title: 'Exact match by passages per query among near misses, with 95 % intervals (Figure 6)',
-      subtitle: SMALL_WORLD_NOTE,
-      x: 'k',
-      xTitle: 'k (passages per query)',
-      color: 'method',
-      column: 'training',
-      row: 'benchmark',
-      height: 160,
-      zoomed: true,
-    });
-  };
-  const answers = 'ParallelSearch’s lead in exact match over Search-R1';
-  const hybrid = { benchmark: 'all', subset: 'hybrid' };
-  const many = { benchmark: 'many', subset: 'all' };
-  const inTraining = { benchmark: 'training', metric: 'turns' };
-  const charts = {
-    hybrid_answers: bars(
-      { test: 'paired', metric: 'em', ...hybrid },
-      'on hybrid questions by training',
-    ),
-    habit_evidence_leads: leads(
-      { test: 'habit', metric: 'evidence_seen' },
-      'Lead in evidence over Search-R1 from hasty models',
-    ),
-    habit_leads: leads(
-      { test: 'habit', metric: 'em' },
-      'Lead in exact match over Search-R1 from hasty models',
-    ),
-    habit_evidence: curve(
-      { test: 'habit', benchmark: 'dev', metric: 'evidence_seen' },
-      'Evidence found by RL steps from models that search once, dev questions',
-    ),
-    habit_searches: curve(
-      { ...inTraining, test: 'habit' },
-      'Search turns by RL steps from models that search once, training rollouts',
-      'subset',
-    ),
-    hybrid_leads: leads({ test: 'hybrids', metric: 'em' }, `${answers} by training`),
-    hybrid_calls: bars(
-      { test: 'hybrids', metric: 'model_calls', ...hybrid },
-      'on hybrid questions by training',
-    ),
-    reward_leads: leads(
-      { test: 'which-reward', metric: 'em' },
-      'Lead in exact match over Search-R1 by reward',
-    ),
-    reward_evidence_leads: leads(
-      { test: 'which-reward', metric: 'evidence_seen' },
-      'Lead in evidence over Search-R1, or over both rewards',
-    ),
-    reward_answers: bars(
-      { test: 'which-reward', metric: 'em', ...many },
-      'on comparisons of two to eight by training',
-    ),
-    passages_answers: perQuery(),
-    cut_leads: leads(
-      { test: 'information-cut', metric: 'em' },
-      `${answers} with half of the information`,
-    ),
-    reward_searches: curve(
-      { ...inTraining, test: 'which-reward' },
-      'Search turns by RL steps and reward from models that search once',
-      'subset',
-    ),
-  };
-  return Object.fromEntries(
-    Object.entries(charts).flatMap(([name, chart]) => (chart ? [[name, chart]] : [])),
-  );
-}

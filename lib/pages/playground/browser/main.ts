@@ -100,20 +100,27 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
   };
 }
 
+/** The files in the page: settings, the worker's address, and what its workers share. */
+async function unpack() {
+  const setup = (await unpackElement(SETUP_FILE).json()) as PlaygroundSetup;
+  const worker = await unpackElement(WORKER_FILE).text();
+  const script = URL.createObjectURL(new Blob([worker], { type: 'text/javascript' }));
+  const passages = await unpackElement(PASSAGES_FILE).text();
+  const { titleWeight, analyzer } = setup;
+  return {
+    setup,
+    script,
+    world: { wasm: await readBytes(WASM_FILE), passages, titleWeight, analyzer },
+  };
+}
+
 /**
- * Unpacks the files, builds the page and loads the first checkpoint. `data-ready` on
- * `root` is the id of the loaded checkpoint.
+ * Builds the page and loads the first checkpoint. `data-ready` on `root` is the id of the
+ * loaded checkpoint.
  */
 async function start(root: HTMLElement): Promise<void> {
   root.hidden = false;
-  const setup = (await unpackElement(SETUP_FILE).json()) as PlaygroundSetup;
-  const script = URL.createObjectURL(
-    new Blob([await unpackElement(WORKER_FILE).text()], { type: 'text/javascript' }),
-  );
-  const passages = await unpackElement(PASSAGES_FILE).text();
-  const { titleWeight, analyzer } = setup;
-  const world = { wasm: await readBytes(WASM_FILE), passages, titleWeight, analyzer };
-
+  const { setup, script, world } = await unpack();
   const status = h('p', { id: 'status', role: 'status' });
   const comparison = h('div.comparison');
   const timeLine = createTimeLine();
@@ -155,7 +162,8 @@ async function start(root: HTMLElement): Promise<void> {
   function ask(request: AskRequest): void {
     asked = request;
     comparison.replaceChildren();
-    status.textContent = `${unknownNamesWarning(asked.question, [passages])} Answering …`.trim();
+    status.textContent =
+      `${unknownNamesWarning(asked.question, [world.passages])} Answering …`.trim();
     form.setState('running');
     for (const player of players) player.ask(asked);
     draw(performance.now());
@@ -175,7 +183,7 @@ async function start(root: HTMLElement): Promise<void> {
     });
     const isComplete = finished.length === players.length;
     status.textContent = [
-      asked && unknownNamesWarning(asked.question, [passages]),
+      asked && unknownNamesWarning(asked.question, [world.passages]),
       ...finished.map(({ title, trajectory: { answer } }) => `${title}: ${answer ?? 'no answer'}.`),
       isComplete && players.length > 1 && speedSentence(finished),
     ]
