@@ -52,15 +52,10 @@ export function mergeOptions(
   const given = set.map(parseSetting);
   const settings = mergeOverrides(...given);
   const values = new Map(flatten(settings));
-  for (const [name, value] of given.flatMap((setting) => flatten(setting)))
-    if (values.get(name) !== value)
-      throw new RangeError(
-        `Expected one value of ${name}, but --set has ${JSON.stringify(value)} and ${JSON.stringify(values.get(name))}. Leave one out.`,
-      );
-  for (const [name, value] of flatten(options))
+  for (const [name, value] of [...given, options].flatMap((setting) => flatten(setting)))
     if (value !== undefined && values.has(name) && values.get(name) !== value)
       throw new RangeError(
-        `Expected one value of ${name}, but --set has ${JSON.stringify(values.get(name))} and another option ${JSON.stringify(value)}. Leave one out.`,
+        `Expected one value of ${name}, but got ${JSON.stringify(value)} and ${JSON.stringify(values.get(name))}. Leave one out.`,
       );
   return mergeOverrides(options, settings);
 }

@@ -140,10 +140,10 @@ describe('train', () => {
   it('rejects different values of a setting, by --set or another option', async () => {
     const dryRun = (...set: string[]): Promise<number> =>
       runTrain({ backend: 'wasm', seed: 3, steps: 4, dryRun: true, set });
-    await expect(dryRun('seed=2')).rejects.toThrow('one value of seed, but --set has 2');
+    await expect(dryRun('seed=2')).rejects.toThrow('one value of seed, but got 3 and 2');
     await expect(dryRun('grpo.steps=5')).rejects.toThrow('one value of grpo.steps');
     await expect(dryRun('grpo.epsilon=0.2', 'grpo.epsilon=0.3')).rejects.toThrow(
-      'one value of grpo.epsilon, but --set has 0.2 and 0.3',
+      'one value of grpo.epsilon, but got 0.2 and 0.3',
     );
     expect(await dryRun('seed=3', 'grpo.steps=4')).toBe(0);
     const asked = { backend: 'wasm', seed: 1, checkpoints: CHECKPOINTS } as const;
