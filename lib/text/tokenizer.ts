@@ -15,7 +15,10 @@ export interface Tokenizer {
    * special tokens become special tokens.
    */
   encodeChat?: (message: string) => { text: string; tokenIds: number[] };
-  /** Special tokens decode to their names. */
+  /**
+   * Special tokens decode to their names, as do other added tokens (in tokenizers 0.23, to
+   * their normalised names if `normalized`).
+   */
   decode(tokenIds: readonly number[]): string;
   /** The id of a token given by its full text, if it exists. */
   tokenId(token: string): number | undefined;
@@ -173,10 +176,11 @@ const BERT_DEFAULTS: Record<string, unknown> = {
 const PLAIN_CLASS = /^(PreTrainedTokenizer|TokenizersBackend)/;
 
 /**
- * The special tokens listed only in tokenizer_config.json, which transformers adds, too.
- * @throws Error for a setting that differs between the two files
+ * The added tokens of tokenizer.json, with the flags in tokenizer_config.json, which win in
+ * transformers, and the special tokens listed only in the latter.
+ * @throws Error for another setting that differs between the two files
  */
-function addedByConfig(
+function addedTokens(
   { normalizer, pre_tokenizer: preTokenizer, added_tokens, model: { vocab } }: TokenizerJson,
   config: object,
 ): TokenizerJson['added_tokens'] {
@@ -208,9 +212,14 @@ function addedByConfig(
     tokenSchema.parse({ ...token, id: Number(id) }),
   );
   requireUniqueIds(vocab, [...added_tokens, ...configured]);
+  const overrides = new Map(configured.map((token) => [token.content, token]));
   for (const token of configured) more.set(token.content, token);
   for (const { content } of added_tokens) more.delete(content);
-  return [...more.values()];
+  const listed = added_tokens.map((token) => {
+    const override = overrides.get(token.content);
+    return { ...token, ...override, special: token.special || override?.special === true };
+  });
+  return [...listed, ...more.values()];
 }
 
 /** The special tokens that a tokenizer puts around a text. */
@@ -232,10 +241,8 @@ export function createTokenizer(
   const parsed = tokenizerSchema.safeParse(tokenizerJson);
   if (!parsed.success)
     throw new Error(`Expected the JSON of a tokenizer.json, but ${describeFaults(parsed.error)}`);
-  const { model, added_tokens: listed } = parsed.data;
-  const { vocab } = model;
-  const more = addedByConfig(parsed.data, tokenizerConfig);
-  const added = [...listed, ...more];
+  const { vocab } = parsed.data.model;
+  const added = addedTokens(parsed.data, tokenizerConfig);
   const ids = [
     ...(Array.isArray(vocab) ? vocab.keys() : Object.values(vocab)),
     ...added.map((token) => token.id),

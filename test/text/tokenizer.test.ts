@@ -367,13 +367,15 @@ describe('createTokenizer', () => {
       }));
       const vocab = Object.fromEntries(names.slice(0, -2).map((name, i) => [name, i]));
       const bpe = { type: 'BPE', unk_token: '?', vocab, merges: [] };
-      const tokenizer = createTokenizer({
-        ...COMMON,
-        pre_tokenizer: null,
-        added_tokens,
-        model: bpe,
-      });
+      const json = { ...COMMON, pre_tokenizer: null, model: bpe };
+      const tokenizer = createTokenizer({ ...json, added_tokens });
       expect(tokenizer.encode(text).map((id) => names[id])).toEqual(tokens);
+      // In transformers, the flags in tokenizer_config.json win.
+      const plain = added_tokens.map(({ id, content }) => ({ id, content }));
+      const decoder = Object.fromEntries(added_tokens.map((token) => [token.id, token]));
+      const config = { added_tokens_decoder: decoder };
+      const overridden = createTokenizer({ ...json, added_tokens: plain }, config);
+      expect(overridden.encode(text).map((id) => names[id])).toEqual(tokens);
     },
   );
 
