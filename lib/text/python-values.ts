@@ -237,15 +237,20 @@ export const FILTERS: Functions = {
 };
 
 const isIterable = ({ type, value }: Value): boolean =>
-  type !== 'NullValue' && type !== 'FunctionValue' && !isNumber(value);
+  !['NullValue', 'FunctionValue', 'NamespaceValue'].includes(type) && !isNumber(value);
 const hasCase =
   (change: (text: string) => string, other: (text: string) => string) =>
-  ({ value }: Value): boolean =>
-    typeof value === 'string' && change(value) === value && other(value) !== value;
+  (value: Value): boolean => {
+    const text = toText(value);
+    return change(text) === text && other(text) !== text;
+  };
 const lower = (text: string): string => text.toLowerCase();
 const upper = (text: string): string => text.toUpperCase();
 export const TESTS: Readonly<Record<string, (value: Value) => boolean>> = {
   iterable: isIterable,
+  sequence: isIterable,
+  // Jinja's undefined values have all methods, which raise an error.
+  callable: ({ type }) => type === 'FunctionValue' || type === 'UndefinedValue',
   number: ({ value }) => isNumber(value),
   lower: hasCase(lower, upper),
   upper: hasCase(upper, lower),
