@@ -256,14 +256,13 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
   const settings = await readSettings(file, promptsSchema);
   const { default_prompt_name: name } = settings;
   const prompts: Record<string, string | undefined> = settings.prompts ?? {};
-  const usual = name ? prompts[name] : '';
-  if (usual === undefined)
+  if (name && !(name in { query: '', document: '', ...prompts }))
     throw new Error(
       `Expected the prompt ${name}, which default_prompt_name names, among the prompts in ${shortPath(file)}.`,
     );
-  // sentence-transformers writes empty prompts for all models.
-  const query = prompts.query ?? usual;
-  const passage = prompts.document ?? prompts.passage ?? prompts.corpus ?? usual;
+  // As encode_query and encode_document, which never apply the default prompt.
+  const query = prompts.query ?? '';
+  const passage = prompts.document ?? prompts.passage ?? prompts.corpus ?? '';
   if (query || passage) return { query, passage };
   const path = resolve(folder);
   // In the Hub's cache, the folder's name is a hash.
