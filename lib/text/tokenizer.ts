@@ -176,8 +176,8 @@ const BERT_DEFAULTS: Record<string, unknown> = {
 const PLAIN_CLASS = /^(PreTrainedTokenizer|TokenizersBackend)/;
 
 /**
- * The added tokens of tokenizer.json, with the flags in tokenizer_config.json, which win in
- * transformers, and the special tokens listed only in the latter.
+ * The added tokens of tokenizer.json, with their flags in tokenizer_config.json, which win
+ * in transformers, and the special tokens listed only in the latter.
  * @throws Error for another setting that differs between the two files
  */
 function addedTokens(
