@@ -171,6 +171,7 @@ const toNumber =
   (Type: Make, convert: (number: number) => number) =>
   ([{ type, value }, fallback = new Type(0)]: readonly Value[]): Value => {
     if (isNumber(value)) return new Type(convert(Number(value)));
+    if (type === 'UndefinedValue') throw new Error('an undefined value is not a number');
     const text = type === 'StringValue' ? stripper('left', 'right')([toValue(value)]) : '';
     const digits = text.replace(/(?<=\d)_(?=\d)/g, '');
     const isValid = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(digits);

@@ -16,8 +16,8 @@ export interface Tokenizer {
    */
   encodeChat?: (message: string) => { text: string; tokenIds: number[] };
   /**
-   * Special tokens decode to their names, as do other added tokens (in tokenizers 0.23, to
-   * their normalised names if `normalized`).
+   * Special tokens decode to their names, as do other added tokens (in tokenizers 0.23,
+   * to normalised names if `normalized`).
    */
   decode(tokenIds: readonly number[]): string;
   /** The id of a token given by its full text, if it exists. */
@@ -176,8 +176,8 @@ const BERT_DEFAULTS: Record<string, unknown> = {
 const PLAIN_CLASS = /^(PreTrainedTokenizer|TokenizersBackend)/;
 
 /**
- * The added tokens of tokenizer.json, with their flags in tokenizer_config.json, which win
- * in transformers, and the special tokens listed only in the latter.
+ * The added tokens of tokenizer.json, with their flags in tokenizer_config.json, which
+ * win in transformers, and the special tokens listed only in the latter.
  * @throws Error for another setting that differs between the two files
  */
 function addedTokens(

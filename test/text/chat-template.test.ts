@@ -157,6 +157,7 @@ it.each([
   ["1 in 'a1'", "cannot search 'a1' for 1"],
   ["'-Inf'|float", '-Inf is not a number'],
   ["'1e999'|float", 'Infinity is not a number'],
+  ['missing|int', 'an undefined value is not a number'],
   ["['a', [1]]|unique", 'unique only takes'],
   ["1 == 'and' == 1", 'such as before =='],
   ['missing|tojson', 'undefined values is not supported'],
