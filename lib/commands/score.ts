@@ -67,7 +67,7 @@ export async function runScore(
   );
   const score = (value: unknown): Score => {
     const parsed = parseTrajectory(value);
-    if (parsed.goldenAnswers.length === 0)
+    if (parsed.goldenAnswers.every((answer) => answer.trim() === ''))
       throw new Error('golden_answers: Expected at least one right answer, but got none.');
     const trajectory = { ...parsed, maxSearchTurns: parsed.maxSearchTurns ?? settings.maxTurns };
     const { questionId: id, question: text, metadata } = trajectory;

@@ -129,6 +129,8 @@ export async function readRows(file: string, rows?: readonly object[]): Promise<
         `${where}: expected verl's columns data_source, prompt, reward_model and extra_info, but ${describeFaults(parsed.error)}`,
       );
     const { data_source: source, prompt, reward_model, extra_info, ...row } = parsed.data;
+    // An assistant message after it is the start of the reply.
+    const asked = prompt.findLast(({ role }) => role === 'user') ?? prompt.at(-1)!;
     const { id, target } = reward_model.ground_truth;
     const { split, question, metadata } = extra_info ?? {};
     const index = extra_info?.index ?? number;
@@ -136,7 +138,7 @@ export async function readRows(file: string, rows?: readonly object[]): Promise<
     const place = [source, split, index].filter((part) => part !== null && part !== undefined);
     return {
       id: row.id ?? id ?? place.join('-'),
-      question: row.question ?? question ?? messageQuestion(prompt.at(-1)!.content, where),
+      question: row.question || question || messageQuestion(asked.content, where),
       goldenAnswers: target,
       ...(split && { split }),
       metadata: metadata ?? { ...(source && { benchmark: source }), ...(type && { type }) },

@@ -160,6 +160,8 @@ const STARTS_WITH_BLOCK = new RegExp(`^\\s*<${BLOCKS}>`);
 const MARKS_BEFORE_BLOCK = `(?:(?!</?${BLOCKS}>)[^]){0,100}?[:>\\]]\\s*(?=<${BLOCKS}>)`;
 /** A question mark that the prompt adds, and marks. */
 const AFTER_QUESTION = new RegExp(`\\??(?:${MARKS_BEFORE_BLOCK})?`, 'y');
+/** A line's end or a mark. After a question that a reply quotes, the sentence goes on. */
+const ENDS_PROMPT = /^\??[^\S\n]*(?:\n|[<[#]|\p{L}+[:：])/u;
 
 /**
  * Length of the prompt that a text begins with, in any chat template: instructions that
@@ -171,8 +173,10 @@ function promptLength(text: string, asked: string): number {
   if (at < 0 || STARTS_WITH_BLOCK.test(text)) return 0;
   const end = at + asked.length;
   const prompt = text.slice(0, end);
-  const isInThought = /<\/?think>/.exec(text.slice(end))?.[0] === '</think>';
-  if (!prompt.includes('<answer>') || openTag(prompt) || isInThought) return 0;
+  const rest = text.slice(end);
+  const isInThought = /<\/?think>/.exec(rest)?.[0] === '</think>';
+  if (!ENDS_PROMPT.test(rest) || !prompt.includes('<answer>') || openTag(prompt) || isInThought)
+    return 0;
   AFTER_QUESTION.lastIndex = end;
   AFTER_QUESTION.test(text);
   return AFTER_QUESTION.lastIndex;

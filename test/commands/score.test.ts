@@ -206,7 +206,7 @@ describe('score', () => {
   it('reports invalid lines and files, scores the others, and returns 1', async () => {
     const file = writeFile(
       'bad.jsonl',
-      `${goodLine('a')}\n{"id": \n{"id": "x"}\n\n${goodLine('b')}\n${goodLine('c', { golden_answers: [] })}\n`,
+      `${goodLine('a')}\n{"id": \n{"id": "x"}\n\n${goodLine('b')}\n${goodLine('c', { golden_answers: [] })}\n${goodLine('d', { golden_answers: [' '] })}\n`,
     );
     const { exitCode, scores, complaints } = await score([join(folder, 'absent.jsonl'), file], {
       json: true,
@@ -214,11 +214,12 @@ describe('score', () => {
     expect(exitCode).toBe(1);
     expect(scores.map((s) => s.id)).toEqual(['a', 'b']);
     const lines = complaints.trimEnd().split('\n');
-    expect(lines).toHaveLength(4);
+    expect(lines).toHaveLength(5);
     expect(lines[0]).toContain('absent.jsonl: no such file or directory');
     expect(lines[1]).toContain('bad.jsonl:2: ');
     expect(lines[2]).toContain('bad.jsonl:3: ');
     expect(lines[3]).toContain('bad.jsonl:6: golden_answers: Expected at least one');
+    expect(lines[4]).toContain('bad.jsonl:7: golden_answers: Expected at least one');
   });
 
   it('reports a file without transcripts once', async () => {

@@ -125,6 +125,8 @@ Keep it dry.
       { title: 'corpus', paragraphs: ['none'], id: 'b', isUntitled: true },
     ]);
     expect(plain(await read('corpus.jsonl.gz', gzipSync(lines)))).toHaveLength(2);
+    for (const name of ['_id', 'docid', 'doc_id', 'docno', 'pid', 'passage_id'])
+      expect(await read('a.csv', `${name},text\n007,x\n`)).toMatchObject([{ id: '007' }]);
     expect(plain(await read('a.json', '[{"name": "N", "body": ["x", "y"]}]'))).toEqual([
       ['N', 'x', 'y'],
     ]);

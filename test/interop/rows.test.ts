@@ -77,6 +77,23 @@ it('keeps a question of several lines, and rejects one that only the prompt has'
   ).rejects.toThrow(/row 0: expected one line after "Question: ", but got "Which\?\\nA\) x/);
 });
 
+it('asks what the last user message asks, unless a column has the question', async () => {
+  const row = {
+    data_source: 'nq',
+    prompt: [
+      { role: 'user', content: 'Question: who?' },
+      { role: 'assistant', content: 'Let me think.' },
+    ],
+    reward_model: { ground_truth: { target: 'a' } },
+  };
+  const rows = [row, { ...row, question: '' }, { ...row, extra_info: { question: 'where?' } }];
+  expect((await readRows('a.parquet', rows)).map(({ question }) => question)).toEqual([
+    'who?',
+    'who?',
+    'where?',
+  ]);
+});
+
 it('takes null as missing, and names a row whose metadata is not JSON', async () => {
   const file = inFolder('foreign.parquet');
   const write = (metadata: string | null) => {

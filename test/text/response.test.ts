@@ -365,6 +365,8 @@ describe('the boundary between prompt and response', () => {
     `${THINK}<answer> a </answer> Where is it?`,
     'Where is it? <think> a </think><answer> Oslo </answer>',
     'I write <answer>: Where is it? </answer>',
+    'I know. <answer> Oslo </answer> Where is it?',
+    'I know. <answer> Oslo </answer> Where is it? was easy.',
     'I write <answer> and </answer>. Where is it? I <search> first. </think><search> a </search>',
     'So: <think> I write <answer> b </answer>. Where is it? </think><answer> a </answer>',
   ])('is not sought in replies that mention the question: %j', (reply) => {
