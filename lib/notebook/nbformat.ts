@@ -125,10 +125,22 @@ export const joinLines = (text: string | string[]): string =>
 export const splitLines = (text: string): string[] =>
   text.split(/(?<=\n)/).filter((line) => line !== '');
 
+/** Other versions have other fields, whose faults would hide the reason. */
+const versionSchema = z.looseObject({
+  nbformat: z.literal(4, {
+    error: ({ input }) =>
+      `Expected nbformat 4, but got ${String(input)}. Convert it: jupyter nbconvert --to notebook --nbformat 4 FILE`,
+  }),
+});
+
 /** Reads and validates a notebook; adds cell ids if it is older than 4.5. */
 export function readNotebook(file: string): Notebook {
   const complaint = `${file} is not a notebook of nbformat 4`;
-  const notebook = parse(jsonSchema.pipe(notebookSchema), readTextSync(file), complaint);
+  const notebook = parse(
+    jsonSchema.pipe(versionSchema).pipe(notebookSchema),
+    readTextSync(file),
+    complaint,
+  );
   const ids = new Set(notebook.cells.map(({ id }) => id));
   for (const [i, cell] of notebook.cells.entries()) {
     if (cell.id !== undefined) continue;

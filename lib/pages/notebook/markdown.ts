@@ -18,11 +18,21 @@ const NAMESPACES = {
   'xmlns:xlink': 'http://www.w3.org/1999/xlink',
 };
 
-/** An SVG as a file: in a page, namespaces are optional, and the encoding is its own. */
+const { lib, unescapeAll } = new MarkdownIt().utils;
+const { decode } = lib.mdurl;
+
+/** HTML's entities without XML's own. */
+const HTML_ENTITY = /&(?!(?:amp|apos|gt|lt|quot);)[a-z]\w*;/gi;
+
+/**
+ * An SVG as a file: in a page, namespaces are optional, entities are HTML's, and the
+ * encoding is its own.
+ */
 const svgFile = (text: string): string =>
   text
     .trim()
     .replace(/^<\?xml\b[^>]*\?>\s*/, '')
+    .replace(HTML_ENTITY, unescapeAll)
     .replace(/<svg(?=[\s>/])([^>]*)/, (_, attributes: string) => {
       const missing = Object.entries(NAMESPACES).filter(
         ([name]) =>
@@ -57,8 +67,6 @@ function filePicture(address: string, folder: string, alt: string): Markup | und
 /** Pictures of a Markdown cell by name, then by MIME type. */
 type Attachments = Readonly<Record<string, MimeBundle>>;
 
-const { decode } = new MarkdownIt().utils.lib.mdurl;
-
 /** The picture at `attachment:NAME`; undefined for any other address. */
 export function attachedPicture(
   address: string,
@@ -84,7 +92,7 @@ export interface MarkdownRenderer {
 
 /** The text of inline Markdown without markup; formulas are kept verbatim. */
 const plainText = (tokens: readonly Token[]): string =>
-  restoreBars(tokens.map(({ type, content }) => (/break$/.test(type) ? ' ' : content)).join(''));
+  restoreMarks(tokens.map(({ type, content }) => (/break$/.test(type) ? ' ' : content)).join(''));
 
 /**
  * Creates a page's Markdown renderer: unique ids; raw HTML, unsafe links become text.
@@ -97,8 +105,9 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
   // Jupyter's links to a section have its text, with hyphens for spaces.
   const normalizeLink = markdown.normalizeLink.bind(markdown);
   markdown.normalizeLink = (url) =>
-    /^#(?!cell-|$)/.test(url) ? `#${slug(decode(url))}` : normalizeLink(restoreBars(url));
+    /^#(?!cell-|$)/.test(url) ? `#${slug(decode(url))}` : normalizeLink(restoreMarks(url));
   keepMath(markdown);
+  keepCells(markdown);
   // A page loads nothing: of pictures from elsewhere, it shows the address.
   const image = (alt: string, source: string, attachments?: Attachments): Content => {
     if (source.startsWith('data:')) return markup('img', { alt, src: source });
@@ -124,7 +133,8 @@ export function createMarkdown(folder?: string): MarkdownRenderer {
   return {
     headings,
     paragraphs,
-    render: (text, attachments) => trustedHtml(restoreBars(markdown.render(text, { attachments }))),
+    render: (text, attachments) =>
+      trustedHtml(restoreMarks(markdown.render(text, { attachments }))),
   };
 }
 
@@ -142,13 +152,23 @@ const CODE_SPAN = /(?<ticks>`+)(?!`)(?:(?:(?!\n\s*\n)[^])*?(?<!`)\k<ticks>(?!`))
 const MATH_OR_OTHER = new RegExp(`${MATH.source}|(?<other>${anyOf([ESCAPE, CODE_SPAN])})`, 'g');
 /** Stands for a bar in a formula. */
 const BAR = '\ufdd0';
-const restoreBars = (text: string): string => text.replaceAll(BAR, '|');
+/** Stands for the backslash of a `\begin` without an end, which is then sought once. */
+const BACKSLASH = '\ufdd1';
+const restoreMarks = (text: string): string =>
+  text.replaceAll(BAR, '|').replaceAll(BACKSLASH, '\\');
+
+function markUnclosed(text: string): string {
+  const ends = new Map([...text.matchAll(/\\end\{(\w+\*?)\}/g)].map((end) => [end[1], end.index]));
+  return text.replace(/(?<!\\)\\(begin\{(\w+\*?)\})/g, (begin, name, environment, place) =>
+    (ends.get(environment) ?? -1) > place ? begin : BACKSLASH + name,
+  );
+}
 
 /** Keeps formulas verbatim, as Jupyter does. */
 function keepMath(markdown: Parser): void {
   // A bar in a formula must not end a table's cell.
   markdown.core.ruler.after('normalize', 'bars', (state) => {
-    state.src = state.src.replace(MATH_OR_OTHER, (text, ...match) => {
+    state.src = markUnclosed(state.src).replace(MATH_OR_OTHER, (text, ...match) => {
       const { other } = match.at(-1) as { other?: string };
       return other === undefined ? text.replaceAll('|', BAR) : text;
     });
@@ -179,6 +199,28 @@ function keepMath(markdown: Parser): void {
     },
     { alt: ['paragraph'] },
   );
+}
+
+/** Keeps cells beyond a table's columns, which GFM drops. */
+function keepCells(markdown: Parser): void {
+  markdown.core.ruler.after('block', 'cells', (state) => {
+    const lines = state.src.split('\n');
+    let written: string[] = [];
+    const newToken = (type: string, tag: string, nesting: -1 | 0 | 1, content = ''): Token =>
+      Object.assign(new state.Token(type, tag, nesting), { content, children: [] });
+    state.tokens = state.tokens.flatMap((token) => {
+      if (token.type === 'tr_open')
+        written = lines[token.map![0]].replace(/^[\s>]*\|?|(?<!\\)\|\s*$/g, '').split(/(?<!\\)\|/);
+      if (/^t[dh]_open$/.test(token.type)) written.shift();
+      if (token.type !== 'tr_close') return token;
+      const cells = written.flatMap((cell) => [
+        newToken('td_open', 'td', 1),
+        newToken('inline', '', 0, cell.trim()),
+        newToken('td_close', 'td', -1),
+      ]);
+      return [...cells, token];
+    });
+  });
 }
 
 /** Ids of a page's own elements. */

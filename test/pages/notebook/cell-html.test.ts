@@ -106,7 +106,8 @@ describe.skipIf(!chromiumPath)('an untrusted notebook in Chromium', () => {
     const use = '<g id="a"/><use xlink:href="#a"/>';
     const declared = `\n<?xml version="1.0" encoding="UTF-8"?>\n${bar(own)}`;
     const prefixed = '<s:svg xmlns:s="http://www.w3.org/2000/svg" width="9" height="9"/>';
-    const drawings = [bar(''), bar('', use), bar(own, use), declared, prefixed];
+    const text = bar(own, '<text>a&nbsp;b&eacute; &amp; &lt;</text>');
+    const drawings = [bar(''), bar('', use), bar(own, use), declared, prefixed, text];
     const images = drawings.map((svg) => markupHtml(picture(MIME.svg, svg)));
     const file = path.join(temporaryFolder(), 'drawings.html');
     writeFileSync(file, images.join(''));

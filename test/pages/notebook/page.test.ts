@@ -469,6 +469,25 @@ describe('outputs and cells of all kinds', () => {
     expect(whole).toContain('<a href="https://x.org/$a%7Cb$">$|z|$</a>');
   });
 
+  it('shows cells beyond the columns of a table, which GFM drops', async () => {
+    const rows = ['| 1 | 2 | *c* | d\\|e |', '3|4', '|5|'];
+    const tables = ['', '> '].map((start) =>
+      [`| a | b |`, `|---|---|`, ...rows].map((line) => start + line).join('\n'),
+    );
+    for (const table of tables) {
+      const html = await page(markdown(table));
+      expect(html).toMatch(/<td>2<\/td>\s*<td><em>c<\/em><\/td>\s*<td>d\|e<\/td>\s*<\/tr>/);
+      expect(html.match(/<td>/g)).toHaveLength(8);
+    }
+  });
+
+  it('renders a megabyte of environments without an end', { timeout: 5000 }, async () => {
+    const text = '\\begin{a} x '.repeat(80_000);
+    expect(await page(markdown(`${text}y`))).toContain(`${text}y`);
+    const code = await page(markdown('`\\begin{a}` \\\\begin{b}'));
+    expect(code).toContain('<code>\\begin{a}</code> \\begin{b}');
+  });
+
   it('renders backticks of many lengths that close no code span', { timeout: 5000 }, async () => {
     const runs = Array.from({ length: 300 }, (_, i) => '`'.repeat(i + 1));
     expect(await page(markdown(runs.join(' ')))).toContain(runs.at(-1)!);
