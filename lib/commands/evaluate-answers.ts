@@ -64,7 +64,7 @@ async function evaluationHash(
     ...(encoder === undefined ? [] : encoderFiles(encoder)),
   ]);
   const hasTrajectories = Boolean(trajectories);
-  const served = policy?.replace(/https?:.*/, '');
+  const served = policy?.replace(/https?:.*/i, '');
   return configHash({ run, rollout, search, inputs, split, hasTrajectories, policy: served });
 }
 

@@ -168,7 +168,7 @@ export async function writeExport(
   const { retriever } = training;
   if (!hasNoCredentials(retriever))
     throw new Error(
-      `Expected a retriever without a password, which the export would record, but got ${splitCredentials(retriever).url} with one. Set RETRIEVAL_TOKEN to the server's key instead.`,
+      `Expected a retriever without a password, which the export would record, but got ${splitCredentials(retriever).shown} with one. Set RETRIEVAL_TOKEN to the server's key instead.`,
     );
   const rollout = exportedRollout(training);
   const { train, val } = splitQuestions(training);

@@ -1,4 +1,5 @@
 /** JSON and event streams over HTTP with retries. */
+import { maxHeaderSize } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
@@ -80,7 +81,7 @@ const answered = new Set<string>();
  * reason
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<unknown> {
-  const { url: shown } = splitCredentials(url);
+  const { shown } = splitCredentials(url);
   return retry(shown, request, async () => {
     const chunks: Uint8Array[] = [];
     const source = await requestBytes(url, request, (bytes) => chunks.push(bytes));
@@ -101,7 +102,7 @@ export async function requestEvents(
   url: string,
   request: JsonRequest & { onData: (data: string) => unknown },
 ): Promise<boolean> {
-  const { url: shown } = splitCredentials(url);
+  const { shown } = splitCredentials(url);
   let hasBegun = false;
   let isDone = false;
   let body = '';
@@ -119,15 +120,18 @@ export async function requestEvents(
     const parser = createParser({
       onEvent({ data }) {
         hasBegun = true;
-        if (data === '[DONE]') isDone = true;
+        if (data.trim() === '[DONE]') isDone = true;
         else work = work.then(() => request.onData(data));
       },
     });
-    await requestBytes(url, request, (bytes) => {
+    await requestBytes(url, request, async (bytes) => {
       const text = decode(bytes);
       if (!hasBegun) body += text;
       parser.feed(text);
+      await work;
     });
+    // Some servers leave out the empty line after the last event.
+    if (!isDone) parser.feed('\n\n');
     await work;
     if (!hasBegun)
       throw Object.assign(
@@ -182,12 +186,12 @@ async function retry<T>(
 async function requestBytes(
   address: string,
   { body, token, timeoutMs, maxResponseBytes, signal, server }: JsonRequest,
-  onBytes: (bytes: Uint8Array) => void,
+  onBytes: (bytes: Uint8Array) => unknown,
 ): Promise<string> {
-  const { url, authorization } = splitCredentials(address);
+  const { url, shown, authorization } = splitCredentials(address);
   if (!URL.canParse(address))
     throw new TypeError(
-      `Expected the address of ${server}, but got ${url}. In a password, write / as %2F, ? as %3F and # as %23.`,
+      `Expected the address of ${server}, but got ${shown}. In a password, write / as %2F, ? as %3F and # as %23.`,
     );
   const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const fail = (cause: Error): never => {
@@ -195,19 +199,19 @@ async function requestBytes(
     // zlib's codes, and brotli's.
     if (/^(Z_|ERR__ERROR)/.test(reason?.code ?? ''))
       throw new AnswerError(
-        `Expected an answer from ${url} that can be decompressed, but ${reason!.message}.`,
+        `Expected an answer from ${shown} that can be decompressed, but ${reason!.message}.`,
       );
     const isAbsent = ABSENT.test(reason?.code ?? '') && !answered.has(new URL(url).origin);
     const flaw = isAbsent ? passingFault(reason!.code) : permanentFlaw(reason);
-    if (flaw) throw new Error(`Expected ${server} at ${url}, but ${flaw}`, { cause });
+    if (flaw) throw new Error(`Expected ${server} at ${shown}, but ${flaw}`, { cause });
     // Without naming the cause, which repeats the token.
     if (token && cause instanceof TypeError && !reason)
       throw new Error(
-        `Expected a key for ${url} that fits into a header, but it has a line break or a character beyond Latin-1.`,
+        `Expected a key for ${shown} that fits into a header, but it has a line break or a character beyond Latin-1.`,
       );
     const message = timeout?.aborted
-      ? `Expected an answer from ${url} within ${timeoutMs} ms.`
-      : `Expected ${server} at ${url}, but ${passingFault(reason?.code)}`;
+      ? `Expected an answer from ${shown} within ${timeoutMs} ms.`
+      : `Expected ${server} at ${shown}, but ${passingFault(reason?.code)}`;
     throw new HttpError(message, { cause });
   };
   const response = await fetch(url, {
@@ -221,24 +225,30 @@ async function requestBytes(
   }).catch(fail);
   answered.add(new URL(url).origin);
   const { status, headers, redirected } = response;
-  const source = redirected ? `${url}, which redirects to ${response.url}` : url;
+  const source = redirected
+    ? `${shown}, which redirects to ${splitCredentials(response.url).shown}`
+    : shown;
   const rejection: Uint8Array[] = [];
   let size = 0;
   const reader = response.body?.getReader();
-  for (let read; (read = await reader?.read().catch(fail)) && !read.done; ) {
-    if (status === 200) onBytes(read.value);
-    else rejection.push(read.value);
-    if ((size += read.value.byteLength) <= maxResponseBytes) continue;
-    void reader!.cancel();
-    throw new AnswerError(
-      `Expected an answer of at most ${maxResponseBytes} bytes from ${url}. Ask for less at a time.`,
-    );
+  try {
+    for (let read; (read = await reader?.read().catch(fail)) && !read.done; ) {
+      if (status === 200) await onBytes(read.value);
+      else rejection.push(read.value);
+      if ((size += read.value.byteLength) > maxResponseBytes)
+        throw new AnswerError(
+          `Expected an answer of at most ${maxResponseBytes} bytes from ${shown}. Ask for less at a time.`,
+        );
+    }
+  } finally {
+    // Unless read to its end.
+    reader?.cancel().catch(() => undefined);
   }
   if (status === 200) {
     const encoding = headers.get('content-encoding');
     if (size > 0 || encoding === null) return source;
     throw new AnswerError(
-      `Expected an answer from ${url} that can be decompressed, but its content-encoding ${encoding} yields nothing.`,
+      `Expected an answer from ${shown} that can be decompressed, but its content-encoding ${encoding} yields nothing.`,
     );
   }
   const text = Buffer.concat(rejection).toString('utf8');
@@ -263,6 +273,8 @@ function permanentFlaw({ code = '', message = '' }: Partial<NodeJS.ErrnoExceptio
   if (message.includes('redirect')) return 'it redirects without end.';
   if (message.includes('scheme')) return 'it redirects to an address that is not http.';
   if (message === 'bad port') return 'its port is reserved for another protocol. Serve at another.';
+  if (code === 'UND_ERR_HEADERS_OVERFLOW')
+    return `the headers of its answer have more than ${maxHeaderSize} bytes. Allow more: NODE_OPTIONS=--max-http-header-size=${4 * maxHeaderSize}`;
   if (code.startsWith('HPE_')) return `it does not speak HTTP (${message}).`;
   return undefined;
 }

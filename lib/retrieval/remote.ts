@@ -66,7 +66,7 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
   } = options;
   Object.entries({ timeoutMs, maxResponseBytes }).forEach((entry) => requireInteger(...entry));
   Object.entries({ retries, backOffMs }).forEach(([name, value]) => requireInteger(name, value, 0));
-  const { url: safeUrl } = splitCredentials(url);
+  const { shown: safeUrl } = splitCredentials(url);
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
     throw new TypeError(`Expected url to be an http or https address, but got ${safeUrl}.`);
   return {

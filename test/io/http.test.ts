@@ -5,6 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { splitCredentials } from '../../lib/io/credentials.js';
 import { HttpError, requestEvents, requestJson, type JsonRequest } from '../../lib/io/http.js';
@@ -163,6 +164,8 @@ describe('requestJson', () => {
     await expect(requestJson(reserved, { ...REQUEST, ...tries })).rejects.toThrow('is reserved');
     const url = server.url.replace('http:', 'https:');
     await expect(requestJson(url, { ...REQUEST, ...tries })).rejects.toThrow('https');
+    await serveAnswers(() => new Response('', { headers: { 'x-trace': 'a'.repeat(20_000) } }));
+    await expect(ask(tries)).rejects.toThrow('headers of its answer have more than 16384 bytes');
   });
 
   it('names what to encode in a password', async () => {
@@ -172,6 +175,17 @@ describe('requestJson', () => {
     });
     await expect(asked).rejects.toThrow(
       'Expected the address of a server, but got http://127.0.0.1:8000/v1. In a password, write / as %2F',
+    );
+  });
+
+  it('shows no queries, which may hold keys', async () => {
+    await serveAnswers(
+      () => new Response('', { status: 307, headers: { location: '/b?key=SECRET' } }),
+      () => new Response('no', { status: 404 }),
+    );
+    const asked = requestJson(`${server.url}/a?key=SECRET`, REQUEST);
+    await expect(asked).rejects.toThrow(
+      /\/a\?\.\.\., which redirects to .*\/b\?\.\.\., but got 404/,
     );
   });
 
@@ -193,6 +207,33 @@ describe('requestJson', () => {
     const url = `http://127.0.0.1:${(raw.address() as AddressInfo).port}`;
     await expect(requestJson(url, REQUEST)).rejects.toThrow(reason);
     raw.close();
+  });
+
+  it('stops at the first event that is rejected, though more arrive', async () => {
+    let isRead = true;
+    const send = async function* () {
+      yield Buffer.from('data: bad\n\n');
+      for (let i = 0; i < 100 && isRead; i++) yield await delay(10, Buffer.from('data: more\n\n'));
+    };
+    await serveAnswers(() => new Response(ReadableStream.from(send()) as ReadableStream));
+    const onData = (data: string): void => {
+      isRead = false;
+      throw new Error(`not ${data}`);
+    };
+    await expect(requestEvents(server.url, { ...REQUEST, onData })).rejects.toThrow('not bad');
+  });
+
+  it.each([
+    ['data: a\n\ndata: b', false],
+    ['data: a\r\n\r\ndata: b\r\n', false],
+    ['data: a\n\ndata: b\n\ndata: [DONE]', true],
+    ['data: a\n\ndata: b\n\ndata:  [DONE] \n\n', true],
+  ])('reads the last event without an empty line after it: %j', async (sent, isDone) => {
+    await serveAnswers(() => new Response(sent));
+    const seen: string[] = [];
+    const onData = (data: string): number => seen.push(data);
+    expect(await requestEvents(server.url, { ...REQUEST, onData })).toBe(isDone);
+    expect(seen).toEqual(['a', 'b']);
   });
 
   it('shows what it received instead of events', async () => {

@@ -82,6 +82,7 @@ it.each([
   ['a.jsonl:3: got me@host', 'a.jsonl:3: got me@host'],
   ['set xlsx=npm:xlsx@0.18.5', 'set xlsx=npm:xlsx@0.18.5'],
   ['https://cdn.example/npm/d3@7 failed', 'https://cdn.example/npm/d3@7 failed'],
+  ['got chat:HTTP://host/v1?key=SECRET b', 'got chat:HTTP://host/v1?... b'],
 ])('shows no passwords: %s', (message, shown) => {
   expect(errorText(new Error(message))).toBe(shown);
 });

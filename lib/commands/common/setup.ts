@@ -155,7 +155,7 @@ function requireConsistent(
     throw new Error(
       `Expected --policy http://HOST/v1 with --tokenizer, but got ${address ?? 'a local model, which has its own'}. Leave out --tokenizer.`,
     );
-  if (promptForm === 'tools' && /^(https?:|$)/.test(address ?? ''))
+  if (promptForm === 'tools' && /^(https?:|$)/i.test(address ?? ''))
     throw new Error(
       `Expected --policy chat:https://HOST/v1 with --prompt-form tools, but got ${address ?? 'a local model'}, which can't call tools. Use --prompt-form chat or full.`,
     );

@@ -12,7 +12,7 @@ import {
   refusal,
   type RawReply,
 } from './chat-reply.js';
-import type { requestLimits } from './openai-server.js';
+import { endpointUrl, type requestLimits } from './openai-server.js';
 
 interface Sent {
   body: object;
@@ -40,8 +40,8 @@ export function createChatEndpoint(
   base: string,
   limits: ReturnType<typeof requestLimits> & { server: string },
 ): ChatEndpoint {
-  const url = `${base}/chat/completions`;
-  const shown = splitCredentials(base).url;
+  const url = endpointUrl(base, '/chat/completions');
+  const { shown } = splitCredentials(base);
   const post = async (sent: Sent): Promise<RawReply> => {
     const answer = await requestJson(url, { ...limits, ...sent });
     const { data, error } = completionSchema.safeParse(answer);

@@ -126,6 +126,7 @@ const chunkSchema = z.object({
   /** Set by servers that fail in the middle of a stream. */
   error: z.null().optional(),
   message: z.undefined().optional(),
+  detail: z.undefined().optional(),
 });
 
 export function parseChunk(data: string): z.infer<typeof chunkSchema> {

@@ -16,6 +16,7 @@ import { probe, PROBE, type Capabilities } from './chat-probe.js';
 import { modelsSchema, readReply, refusal, thoughtField } from './chat-reply.js';
 import {
   addRemedy,
+  endpointUrl,
   isAboutRequest,
   onlyModel,
   parseModels,
@@ -80,12 +81,14 @@ export async function openChatPolicy(
   options: OpenAiChatOptions = {},
 ): Promise<ChatPolicy> {
   const base = trimEndpoint(url);
-  const safeUrl = splitCredentials(base).url;
+  const safeUrl = splitCredentials(base).shown;
   const { maxConcurrency = 256, signal } = options;
   const server = "a server with OpenAI's chat completions API";
   const limits = { ...requestLimits(options), server };
   const listModels = async (): Promise<{ id: string }[]> => {
-    const answer = await requestJson(`${base}/models`, { ...limits, signal }).catch(addRemedy);
+    const answer = await requestJson(endpointUrl(base, '/models'), { ...limits, signal }).catch(
+      addRemedy,
+    );
     return parseModels(modelsSchema, { base: safeUrl, answer });
   };
   const model = options.model ?? onlyModel(safeUrl, await listModels());

@@ -17,6 +17,7 @@ import type { FileTokenizer } from '../../text/tokenizer.js';
 import { readTokenizer } from '../folders/folder-settings.js';
 import {
   addRemedy,
+  endpointUrl,
   isAboutRequest,
   isCutOff,
   isLimited,
@@ -77,7 +78,7 @@ async function configuredLength(folder: string): Promise<number | undefined> {
   return lengthSchema.safeParse(await readJson(file)).data?.max_position_embeddings;
 }
 
-const CHAT_ENDPOINT = /\/chat\/completions\/*$/;
+const CHAT_ENDPOINT = /\/chat\/completions\/*(\?|$)/;
 
 /** A model on a server, with its tokenizer. */
 interface CompletionsServer {
@@ -101,15 +102,15 @@ interface CompletionsBody {
 /** @throws Error as {@link openCompletionsPolicy} */
 async function connect(url: string, options: OpenAiOptions): Promise<CompletionsServer> {
   const address = trimEndpoint(url);
-  const base = splitCredentials(address).url;
+  const base = splitCredentials(address).shown;
   if (CHAT_ENDPOINT.test(url))
     throw new Error(
-      `Expected chat:${base} for chat completions, but got ${splitCredentials(url).url}.`,
+      `Expected chat:${base} for chat completions, but got ${splitCredentials(url).shown}.`,
     );
   const limits = { ...requestLimits(options), server: "a server with OpenAI's API" };
   const { signal } = options;
   // Servers need not list their models if the model is named.
-  const served = await requestJson(`${address}/models`, { ...limits, signal }).then(
+  const served = await requestJson(endpointUrl(address, '/models'), { ...limits, signal }).then(
     (answer) => parseModels(modelsSchema, { base, answer }),
     (error: unknown) => {
       const isAnswered = error instanceof HttpError && error.status !== undefined;
@@ -134,7 +135,7 @@ async function connect(url: string, options: OpenAiOptions): Promise<Completions
   const complete = async (body: CompletionsBody, signal?: AbortSignal): Promise<Choice> => {
     const maxResponseBytes = maxAnswerBytes(body.max_tokens, body.prompt.length);
     const sent = { ...limits, body: { model, ...body }, signal, maxResponseBytes };
-    const answer = await requestJson(`${address}/completions`, sent);
+    const answer = await requestJson(endpointUrl(address, '/completions'), sent);
     const { data, error } = completionSchema.safeParse(answer);
     const reason = data?.choices[0].finish_reason;
     if (isCutOff(reason))

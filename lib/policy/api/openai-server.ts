@@ -26,9 +26,12 @@ export interface OpenAiOptions extends RemoteOptions {
   backOffMs?: number;
 }
 
-/** The API's address without paths such as `/chat/completions`. */
+/** The API's address without paths such as `/chat/completions`; a query stays. */
 export const trimEndpoint = (url: string): string =>
-  url.replace(/\/+$/, '').replace(/\/((chat\/)?completions|models)$/, '');
+  url.replace(/\/+(?=\?|$)/, '').replace(/\/((chat\/)?completions|models)(?=\?|$)/, '');
+
+/** The address of a path of the API, which comes before the query. */
+export const endpointUrl = (base: string, path: string): string => base.replace(/(?=\?|$)/, path);
 
 export const requestLimits = ({
   token,

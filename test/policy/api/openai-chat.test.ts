@@ -353,10 +353,15 @@ describe('openChatPolicy', () => {
     ['an unfinished stream', stream(text), /no end/],
     ['an error in a stream', stream(text, { error: { message: 'crashed' } }), /crashed/],
     ['an error of another form', stream(text, { object: 'error', message: 'crashed' }), /crashed/],
+    [
+      'an error in a detail',
+      stream(text, { detail: 'crashed' }, choose({ finish_reason: 'stop' })),
+      /crashed/,
+    ],
     ['other JSON in place of a stream', Response.json({ time: 12 }), /got: .*12/],
     [
       'a stream without a reply',
-      stream({ detail: 'busy' }, { choices: [{ finish_reason: 'stop' }] }),
+      stream({ time: 12 }, { choices: [{ finish_reason: 'stop' }] }),
       /got none/,
     ],
     ['lost tool calls', stream(choose({ finish_reason: 'tool_calls' })), /sent none/],
@@ -491,6 +496,10 @@ describe('openChatPolicy', () => {
     await start(() => say('Rome'));
     for (const path of ['/chat/completions', '/completions/', '/models'])
       expect((await openChatPolicy(server.api + path, { retries: 0 })).name).toBe('scripted');
+    const azure = await openChatPolicy(`${server.api}/chat/completions?api-version=1`, {
+      retries: 0,
+    });
+    expect(azure.note).toContain(`${server.api}?..., `);
     const other = openRemotePolicy(`${server.api}/chat/completions`);
     await expect(other).rejects.toThrow(`Expected chat:${server.api} for`);
   });
