@@ -180,9 +180,18 @@ export function createFrame(records: readonly object[]): Frame {
 
 const isPlain = (rows: Rows): rows is readonly object[] => Array.isArray(rows);
 
-/** The columns of a data frame, or all fields of plain rows. */
-export const listColumns = (rows: Rows): string[] =>
-  isPlain(rows) ? [...new Set(rows.flatMap((row) => Object.keys(row)))] : [...rows.columns];
+/**
+ * The columns of a data frame, or all fields of plain rows.
+ * @throws TypeError for rows that are not objects
+ */
+export function listColumns(rows: Rows): string[] {
+  if (!isPlain(rows)) return [...rows.columns];
+  const isObject = (row: unknown): boolean => typeof row === 'object' && row !== null;
+  const place = rows.findIndex((row) => !isObject(row));
+  if (place >= 0)
+    throw new TypeError(`Expected rows that are objects, but got ${JSON.stringify(rows[place])}.`);
+  return [...new Set(rows.flatMap((row) => Object.keys(row)))];
+}
 
 /** The labels of a data frame's rows, as of `describe()`; null for numbers from 0. */
 export function rowLabels(frame: Rows): readonly (string | number)[] | null {

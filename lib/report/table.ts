@@ -72,9 +72,9 @@ export const text =
 
 const MISSING = '–';
 
-/** Four decimals, or four significant digits for a small number. */
+/** Four decimals, or four significant digits below 1. */
 const numberText = (value: number): string =>
-  String(Number(Math.abs(value) < 1e-3 ? value.toPrecision(4) : value.toFixed(4)));
+  String(Number(Math.abs(value) < 1 ? value.toPrecision(4) : value.toFixed(4)));
 
 /** @param value an object, too, in rows from outside the library */
 function cellText(value: Row[string] | object | undefined): string {
@@ -192,8 +192,8 @@ function frameTable(
 }
 
 /**
- * Shows a data frame unpivoted: numbers with up to four decimals (small ones with four
- * significant digits), dashes for missing values.
+ * Shows a data frame unpivoted: numbers with up to four decimals (below 1: significant
+ * digits), dashes for missing values.
  */
 export const dataTable = (frame: Rows, caption?: string): Table =>
   frameTable(frame, caption, { heading: String, title: (_, value) => String(value) });

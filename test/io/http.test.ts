@@ -5,6 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { splitCredentials } from '../../lib/io/credentials.js';
@@ -215,7 +216,7 @@ describe('requestJson', () => {
       yield Buffer.from('data: bad\n\n');
       for (let i = 0; i < 100 && isRead; i++) yield await delay(10, Buffer.from('data: more\n\n'));
     };
-    await serveAnswers(() => new Response(ReadableStream.from(send()) as ReadableStream));
+    await serveAnswers(() => new Response(Readable.toWeb(Readable.from(send())) as ReadableStream));
     const onData = (data: string): void => {
       isRead = false;
       throw new Error(`not ${data}`);

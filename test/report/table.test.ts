@@ -5,7 +5,15 @@ import { mimeBundle } from '../../lib/report/display.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
 import { markupHtml } from '../../lib/report/markup.js';
 import { tableCsv, tableMarkup } from '../../lib/report/table-formats.js';
-import { figure, interval, plainTable, points, table, text } from '../../lib/report/table.js';
+import {
+  dataTable,
+  figure,
+  interval,
+  plainTable,
+  points,
+  table,
+  text,
+} from '../../lib/report/table.js';
 import { intervalText, pointsText } from '../../lib/report/text.js';
 import { where } from './fixtures.js';
 
@@ -281,6 +289,16 @@ describe('CSV of tables', () => {
         `a,"33.33333333333333 [25, ]",${1 / 3},33.33333333333333,${1 / 3},-1.5\r\nb,,,,,\r\n`,
     );
   });
+});
+
+it('shows four significant digits of numbers below 1', () => {
+  const rows = [0.00123456, -0.0123456, 0.99996, 1.23456].map((a) => ({ a }));
+  expect(dataTable(rows).cells.rows.flat()).toEqual(['0.001235', '-0.01235', '1', '1.2346']);
+});
+
+it.each([1, 'ab', null])('rejects rows that are not objects: %j', (row) => {
+  const rows = [{ a: 1 }, row] as object[];
+  expect(() => dataTable(rows)).toThrow(`objects, but got ${JSON.stringify(row)}`);
 });
 
 it('does not show small numbers as 0', () => {

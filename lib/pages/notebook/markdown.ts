@@ -159,8 +159,10 @@ const restoreMarks = (text: string): string =>
 
 function markUnclosed(text: string): string {
   const ends = new Map([...text.matchAll(/\\end\{(\w+\*?)\}/g)].map((end) => [end[1], end.index]));
-  return text.replace(/(?<!\\)\\(begin\{(\w+\*?)\})/g, (begin, name, environment, place) =>
-    (ends.get(environment) ?? -1) > place ? begin : BACKSLASH + name,
+  return text.replace(
+    /(?<!\\)\\(begin\{(\w+\*?)\})/g,
+    (begin: string, rest: string, name: string, place: number) =>
+      (ends.get(name) ?? -1) > place ? begin : BACKSLASH + rest,
   );
 }
 
