@@ -77,11 +77,16 @@ async function runImport(
     const onStep = (): void => progress.update(++done);
     const options = { folder: out, questions, method, trainer: name, onStep };
     const imported = await importRollouts(read(recorded), options).finally(() => progress.stop());
-    const { numSteps, numRollouts, numDifferent, numAmbiguous, numUnscored } = imported;
+    const { numSteps, numRollouts, numDifferent, numAmbiguous } = imported;
     log(
       `${numRollouts} rollouts of ${numSteps} steps: npx parallelsearch view ${path.join(out, TRAJECTORIES_FILE)}`,
     );
-    if (numUnscored > 0) log(`Left out ${numUnscored} rollouts without a reward.`);
+    if (imported.numUnscored > 0)
+      log(`Left out ${imported.numUnscored} rollouts without a reward.`);
+    if (imported.numUnknown > 0)
+      log(
+        `${imported.numUnknown} of them answer questions that are not in ${data ?? 'the small world'}: they get no graph. Name the questions with --data.`,
+      );
     if (numDifferent > 0)
       log(
         `${numDifferent} of them keep a reward that differs from ${method}'s here: the weights differed, or the text does not show which parts the policy wrote.`,

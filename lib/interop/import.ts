@@ -119,7 +119,7 @@ function createPromptFinder(
 function toTrajectory(
   rollout: ScoredRollout,
   { rewards, find }: { rewards: readonly Reward[]; find: ReturnType<typeof createPromptFinder> },
-): { trajectory: With<'rewards' | 'advantage'>; isSame: boolean } {
+): { trajectory: With<'rewards' | 'advantage'>; isSame: boolean; isKnown: boolean } {
   const { prompt, promptIds = [], segments, truth, score, advantage = 0, ambiguous } = rollout;
   const asked = rollout.question ?? promptQuestion(prompt);
   const question = find(prompt, truth.id);
@@ -152,7 +152,7 @@ function toTrajectory(
     metadata: { benchmark, type: benchmarkType, graph },
     ambiguous: ambiguous ?? undefined,
   };
-  return { trajectory, isSame };
+  return { trajectory, isSame, isKnown: question !== undefined };
 }
 
 /** The rollouts of a step by group; computes advantages that were not recorded. */
@@ -172,7 +172,8 @@ function withGroupAdvantages(rollouts: readonly ScoredRollout[]) {
  * Writes a run's folder like `train`, for `compare` and `view`. `numDifferent`: rollouts
  * with another reward here (other weights, or an ambiguous text); `numAmbiguous`:
  * rollouts that do not show which parts the policy wrote; `numUnscored`: rollouts without
- * a reward, which are left out.
+ * a reward, which are left out; `numUnknown`: rollouts whose question is not among
+ * `questions`.
  */
 export async function importRollouts(steps: AsyncIterable<RecordedStep>, options: ImportOptions) {
   const { folder, questions, method, trainer, onStep } = options;
@@ -184,6 +185,7 @@ export async function importRollouts(steps: AsyncIterable<RecordedStep>, options
     numDifferent: 0,
     numAmbiguous: 0,
     numUnscored: 0,
+    numUnknown: 0,
   };
   const metrics: object[] = [];
   async function* lines(): AsyncGenerator<object> {
@@ -209,6 +211,7 @@ export async function importRollouts(steps: AsyncIterable<RecordedStep>, options
       imported.numSteps++;
       imported.numRollouts += all.length;
       imported.numDifferent += all.filter(({ isSame }) => !isSame).length;
+      imported.numUnknown += all.filter(({ isKnown }) => !isKnown).length;
       imported.numAmbiguous += rollouts.filter(({ ambiguous }) => ambiguous).length;
       for (const { trajectory } of all) {
         const { searchTurns: _, segments, ...line } = trajectory;

@@ -47,7 +47,7 @@ const FORMATS = {
 } as const;
 type TokenFormat = keyof typeof FORMATS;
 
-const ids = z.array(z.coerce.number());
+const ids = z.array(z.union([z.int(), z.bigint()]).transform(Number));
 const flags = z.array(
   z
     .union([z.boolean(), z.number(), z.bigint()])

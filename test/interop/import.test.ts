@@ -57,6 +57,7 @@ describe('rollouts of verl', () => {
       numDifferent: 0,
       numAmbiguous: 0,
       numUnscored: 0,
+      numUnknown: 0,
     });
     expect(steps).toEqual([9, 10]);
     const lines = linesOf<{ advantage: number; questionId: string }>(
@@ -146,7 +147,9 @@ describe('rollouts of verl', () => {
   it("keep the line's fields for an unknown question", async () => {
     const gts = { target: ['x'] };
     writeStep(1, [line(WRONG, 0, { gts, input: 'Question: Who?\n' })]);
-    await importRollouts(readVerlRollouts(recorded), { ...options, method: 'search-r1' });
+    const settings = { ...options, method: 'search-r1' };
+    const { numUnknown } = await importRollouts(readVerlRollouts(recorded), settings);
+    expect(numUnknown).toBe(1);
     const [run] = linesOf(join(options.folder, 'trajectories.jsonl')).map(parseTrajectory);
     expect(run).toMatchObject({
       questionId: 'Who?',
@@ -200,6 +203,7 @@ describe('rollouts of TRL', () => {
       numDifferent: 1,
       numAmbiguous: 0,
       numUnscored: 0,
+      numUnknown: 0,
     });
   });
 

@@ -178,6 +178,7 @@ describe.skipIf(!trlPython)(
         numRollouts: 4 * GROUP_SIZE,
         numDifferent: 0,
         numUnscored: 0,
+        numUnknown: 0,
         numAmbiguous: 0,
       });
       const checkpoint = findCheckpoint(path.join(folder, 'checkpoints'))!;

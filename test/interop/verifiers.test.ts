@@ -98,6 +98,7 @@ describe('episodes', () => {
       numDifferent: 0,
       numAmbiguous: 0,
       numUnscored: 0,
+      numUnknown: 0,
     });
     /** Fields in both, in the order of the texts. */
     const shared = (all: unknown[]): object[] => {
