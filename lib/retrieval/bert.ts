@@ -105,8 +105,11 @@ export function parseBertConfig(json: unknown): BertConfig {
 /** Tensors by Hugging Face name; matrices are transposed to input by output. */
 type BertWeights = Record<string, tf.Tensor>;
 
-/** Unused tensors: heads for other tasks, and a constant. */
-const REDUNDANT = /^(pooler|cls|lm_head|classifier)\.|position_ids$/;
+/**
+ * Unused tensors: heads of pretraining, and a constant. Not `classifier`, since the
+ * vectors of a cross-encoder (reranker) mean nothing.
+ */
+const REDUNDANT = /^(pooler|cls|lm_head)\.|position_ids$/;
 /** Prefix of tensor names in models with a head for another task. */
 const PREFIX = /^(bert|roberta)\./;
 /** BERT's first checkpoints name the norms' parameters as TensorFlow does. */

@@ -246,6 +246,15 @@ describe('loadBertEncoder', () => {
     expect(await encode()).toEqual(expected);
   });
 
+  it('rejects a cross-encoder', async () => {
+    const folder = copy('minilm');
+    const file = join(folder, 'model.safetensors');
+    const arrays = await readSafetensors(file);
+    arrays.set('classifier.bias', { shape: [1], values: new Float32Array(1) });
+    writeFileSync(file, encodeSafetensors(arrays, { storage: 'F32' }));
+    await expect(loadBertEncoder(folder)).rejects.toThrow('classifier.bias');
+  });
+
   it.each([
     ['sentence_roberta_config.json', { max_seq_length: 8 }],
     ['tokenizer_config.json', { model_max_length: 8 }],
