@@ -9,6 +9,7 @@ import { streamJsonLines } from '../io/files.js';
 import { REWARD_PRESET_NAMES, scoringRules } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTrajectory } from '../rollout/recorded.js';
+import { formatList, plural } from '../text/english.js';
 import { choice, exitWith, parseCount } from './common/cli-utils.js';
 import {
   ANSWER_COLUMNS,
@@ -65,6 +66,7 @@ export async function runScore(
   const find = createQuestionFinder(
     (await Promise.all((settings.questions ?? []).map(readQuestions))).flat(),
   );
+  let numUnknown = 0;
   const score = (value: unknown): Score => {
     const parsed = parseTrajectory(value);
     if (parsed.goldenAnswers.every((answer) => answer.trim() === ''))
@@ -72,6 +74,7 @@ export async function runScore(
     const trajectory = { ...parsed, maxSearchTurns: parsed.maxSearchTurns ?? settings.maxTurns };
     const { questionId: id, question: text, metadata } = trajectory;
     const question = find({ id, question: text, benchmark: metadata?.benchmark });
+    if (!question) numUnknown++;
     const type = trajectory.questionType ?? (question && questionType(question));
     const scored = scoreTranscript({ ...trajectory, questionType: type }, rules);
     return {
@@ -107,6 +110,10 @@ export async function runScore(
           : complaints.join('\n');
       if (report) await complain(`${report}\n`);
     }
+    if (settings.questions && numUnknown > 0)
+      await complain(
+        `No question in ${formatList(settings.questions)} for ${plural(numUnknown, 'transcript')}: the texts differ.\n`,
+      );
     if (!settings.json && (scores.length > 0 || exitCode === 0)) {
       const types = scores.map((one) => ({ ...one, type: typeName(one) }));
       const behaviour = settings.behaviour ? `\n${behaviourTable(types)}\n` : '';

@@ -194,7 +194,10 @@ describe('score', () => {
         own(['Ada Stone', 'Bo Reed'], {}),
       ].join('\n');
       const settings = { json: true, behaviour: true, questions, maxTurns: 3 };
-      const { scores } = await score(['-'], settings, recorded);
+      const { scores, complaints } = await score(['-'], settings, recorded);
+      expect(complaints).toBe('');
+      const other = await score(['-'], settings, own([], { question: 'Other?' }));
+      expect(other.complaints).toMatch(/^No question in .*jsonl for 1 transcript: /);
       expect(scores).toMatchObject([
         { behaviour: { gave_up: true, wrong_comparison: false, under_search: true } },
         { behaviour: { gave_up: false, incomplete_evidence: true } },

@@ -483,7 +483,7 @@ describe('a row that cannot be audited', () => {
     [{ prompt_ids: [1], completion_ids: 'no' }, 'JSON'],
     [{ prompts: [1], responses: [2] }, 'response_mask'],
     [{ prompt_ids: [1], completion_ids: [2], env_mask: [2] }, 'a mask of 0 and 1'],
-    [{ prompt_ids: [1], completion_ids: [null] }, 'completion_ids[0]'],
+    [{ prompt_ids: [1], completion_ids: [null] }, 'at completion_ids'],
     [7, 'object'],
   ])('%o is rejected: %s', (row, reason) => {
     expect(() => readTokenRows(row)).toThrow(reason);
