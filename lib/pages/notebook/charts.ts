@@ -14,10 +14,15 @@ export interface PreparedChart {
   spec: VegaLiteSpec;
   /** Static, if the chart could start work in the browser, or cannot be drawn there. */
   still?: string;
+  /** Vega's, of what the chart shows otherwise than specified. */
+  warnings: readonly string[];
 }
 
 /** The charts of a notebook, or why one is not shown. */
 export type PreparedCharts = ReadonlyMap<MimeBundle, PreparedChart | Error>;
+
+/** Vega's warning that there is no browser yet. */
+const NO_WINDOW = /event source: window/;
 
 /** Lays every chart out once, as the page will. */
 export async function prepareCharts(notebook: Notebook): Promise<PreparedCharts> {
@@ -35,18 +40,16 @@ export async function prepareCharts(notebook: Notebook): Promise<PreparedCharts>
 async function prepareChart(given: unknown): Promise<PreparedChart> {
   const spec = readSpec(given);
   const layOut = await loadVega();
-  if (isInteractive(spec) || hasTextData(spec)) {
-    const { view } = layOut(wrapSpec(spec));
-    const still = await view.toSVG();
-    view.finalize();
-    return { spec, still };
-  }
+  const isStill = isInteractive(spec) || hasTextData(spec);
   try {
-    layOut(wrapSpec(spec)).view.finalize();
+    const { view, warnings } = layOut(wrapSpec(spec));
+    const still = isStill ? await view.toSVG() : undefined;
+    view.finalize();
+    return { spec, still, warnings: warnings.filter((warning) => !NO_WINDOW.test(warning)) };
   } catch (error) {
-    if (error instanceof ChartError) throw error; // the page itself names other faults
+    if (isStill || error instanceof ChartError) throw error;
+    return { spec, warnings: [] }; // the page itself names other faults
   }
-  return { spec };
 }
 
 /** Whether a chart responds to events, which could start any work at any time. */

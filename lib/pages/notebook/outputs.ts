@@ -39,7 +39,9 @@ export function errorText({
   evalue,
 }: Extract<CellOutput, { output_type: 'error' }>) {
   const text = terminalText(traceback.join('\n'));
-  return text !== '' && text.includes(evalue) ? text : `${text}\n${ename}: ${evalue}`.trim();
+  return text !== '' && [ename, evalue].every((part) => text.includes(part))
+    ? text
+    : `${text}\n${ename}: ${evalue}`.trim();
 }
 
 export function outputMarkup(output: CellOutput, name: string, rendering: Rendering): Content {
@@ -79,7 +81,7 @@ function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Co
   const chart = rendering.charts.get(data);
   if (chart instanceof Error) throw chart;
   if (chart) {
-    const { spec, still } = chart;
+    const { spec, still, warnings } = chart;
     const svg = still ?? text(MIME.svg) ?? '';
     const id = `chart-${rendering.numCharts + 1}`;
     // A foreign picture may contain anything, even a redirect of the page.
@@ -87,7 +89,8 @@ function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Co
     const figure = chartFigure({ id, name, spec, drawing, isStill: still !== undefined });
     rendering.hasChart = true;
     rendering.numCharts++;
-    return figure;
+    const note = `Vega warns of this chart: ${warnings.join('; ')}`;
+    return [figure, warnings.length > 0 && pre(note)];
   }
   if (MIME.table in data) {
     const cells = cellsSchema.parse(data[MIME.table]);

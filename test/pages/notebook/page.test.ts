@@ -14,6 +14,7 @@ import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
 import { shown, syntheticChart, syntheticReport, syntheticTable } from '../../report/fixtures.js';
 
 const results = syntheticReport();
+const NUMBER = { field: 'a', type: 'quantitative' };
 
 describe('markdown', () => {
   it('links headings by unique, readable ids', () => {
@@ -375,6 +376,8 @@ describe('outputs and cells of all kinds', () => {
     const html = await page(raw, showing(error));
     expect(html).toContain('<pre>raw &lt;b&gt;</pre>');
     expect(html).toContain('RangeError: too far');
+    const stopped = { ...error, ename: 'KeyboardInterrupt', evalue: '', traceback: ['at a'] };
+    expect(await page(showing(stopped))).toContain('at a\nKeyboardInterrupt');
     const framed = await page(showing({ ...error, traceback: ['at <anonymous>'] }));
     expect(framed).toContain('at &lt;anonymous&gt;\nRangeError: too far');
     const whole = await page(
@@ -422,6 +425,19 @@ describe('outputs and cells of all kinds', () => {
       const html = await page(displayed({ [MIME.about]: about, [MIME.html]: '<p>kept</p>' }));
       expect(html).toContain('<p>kept</p>');
     }
+  });
+
+  it.each([
+    ['a log axis with 0', { encoding: { x: { ...NUMBER, scale: { type: 'log' } } } }, /zero/],
+    ['an unknown channel', { encoding: { x: NUMBER, z: NUMBER } }, /z-encoding/],
+    ['an unknown transform', { transform: [{ a: 1 }], encoding: { x: NUMBER } }, /transform/],
+    ['an axis as wide as the page', { width: 'container', encoding: { x: NUMBER } }, undefined],
+  ])("states Vega's warnings: %s", async (_, change, warning) => {
+    const spec = { mark: 'point', data: { values: [{ a: 0 }, { a: 10 }] }, ...change };
+    const [, note] = /Vega warns of this chart: ([^<]*)/.exec(
+      await page(displayed({ [MIME.vegaLite]: spec })),
+    ) ?? [''];
+    expect(note ?? '').toMatch(warning ?? /^$/);
   });
 
   it("lists a chart's named data", async () => {
