@@ -187,6 +187,9 @@ async function runConvert(sources: readonly string[], settings: ConvertSettings)
     (question) => format && annotatedIds(question).some((id) => !passages.contents.has(id)),
   ).length;
   const numIncomplete = passages.numIncomplete + numWithout;
+  const numBare = questions.filter(
+    (question) => format && annotatedIds(question).length === 0,
+  ).length;
   const numCut = format?.hasOneAnswer
     ? questions.filter(({ goldenAnswers }) => goldenAnswers.length > 1).length
     : 0;
@@ -210,6 +213,10 @@ async function runConvert(sources: readonly string[], settings: ConvertSettings)
     [
       numIncomplete,
       `${numIncomplete} questions lack paragraphs that support them, as in HotpotQA’s fullwiki files: their evidence is incomplete.`,
+    ],
+    [
+      numBare,
+      `Wrote ${numBare} questions without paragraphs: no passage is known to support them.`,
     ],
     [numCut, `Kept only the first right answer of ${numCut} questions: ${to} has one.`],
   ];
