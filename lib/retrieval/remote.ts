@@ -11,7 +11,7 @@ import { requireInteger, type RetrievedPassage, type Retriever } from './retriev
  * "score"}]]}`, one list per query. Source: PeterGriffinJin/Search-R1,
  * search_r1/search/retrieval_server.py.
  */
-export const retrieveRequestSchema = z.object({
+export const retrieveRequestSchema = z.strictObject({
   queries: boundedArray(z.string()).refine(({ length }) => length > 0, 'Expected a query'),
   // Python clients send null for unset options.
   topk: z.int().min(1).nullish(),
