@@ -319,6 +319,30 @@ function correctStripping(tokenizer: PackageTokenizer): void {
 }
 
 /**
+ * Makes Metaspace with `prepend_scheme` "first" mark only the start of a text. The package
+ * also marks what follows normalised added tokens.
+ */
+function correctFirst(tokenizer: PackageTokenizer): void {
+  const { added_tokens_map: tokens, splitter_normalized: splitter } = tokenizer;
+  const preTokenize = tokenizer.pre_tokenizer as unknown as PreTokenize | null;
+  if (!preTokenize) return;
+  const split = splitter.split.bind(splitter);
+  let isStart = true;
+  splitter.split = (text) => {
+    const parts = split(text);
+    isStart = !tokens.has(parts.find((part) => part !== '') ?? '');
+    return parts;
+  };
+  const correct: PreTokenize = (text, options) => {
+    const section = isStart ? options : { section_index: NaN };
+    isStart = false;
+    return preTokenize(text, section);
+  };
+  Object.assign(tokenizer, { pre_tokenizer: correct });
+}
+type PreTokenize = (text: string, options: { section_index: number }) => string[];
+
+/**
  * Keeps only the best path to each position, the first if several are equal. The package
  * adds the next token's score before it compares, and rounding makes more paths equal.
  */
@@ -381,6 +405,7 @@ export function createReferenceTokenizer(json: object): PackageTokenizer {
   correctStep(tokenizer.pre_tokenizer);
   correctStep(tokenizer.decoder);
   correctStripping(tokenizer);
+  correctFirst(tokenizer);
   correctPaths(tokenizer);
   correctUnknown(tokenizer);
   // Consecutive unknown tokens are fused only within a piece of text.

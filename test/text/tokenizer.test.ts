@@ -401,6 +401,24 @@ describe('createTokenizer', () => {
     expect(tokenizer.encode('...!!!')).toEqual([1, 3, 2, 4, 5]);
   });
 
+  it('marks only the start of a text, not what follows an added token', () => {
+    const names = ['?', '▁', 'a', 'b', '<x>'];
+    const vocab = Object.fromEntries(names.slice(0, -1).map((name, i) => [name, i]));
+    for (const normalized of [true, false]) {
+      const tokenizer = createTokenizer({
+        ...COMMON,
+        pre_tokenizer: { type: 'Metaspace', prepend_scheme: 'first', split: false },
+        added_tokens: [{ id: 4, content: '<x>', normalized }],
+        model: { type: 'BPE', unk_token: '?', vocab, merges: [] },
+      });
+      // As tokenizers 0.23.3.
+      const encode = (text: string) => tokenizer.encode(text).map((id) => names[id]);
+      expect(encode('a<x>b')).toEqual(['▁', 'a', '<x>', 'b']);
+      expect(encode('<x>a b')).toEqual(['<x>', 'a', '▁', 'b']);
+      expect(encode('ab')).toEqual(['▁', 'a', 'b']);
+    }
+  });
+
   it('prepends nothing to a text that normalises to nothing', () => {
     const normalizers = [
       { type: 'Strip', strip_left: true },
