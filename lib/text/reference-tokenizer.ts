@@ -319,8 +319,8 @@ function correctStripping(tokenizer: PackageTokenizer): void {
 }
 
 /**
- * Makes Metaspace with `prepend_scheme` "first" mark only the start of a text. The package
- * also marks what follows normalised added tokens.
+ * Makes Metaspace with `prepend_scheme` "first" mark only the start of a text. The
+ * package also marks what follows normalised added tokens.
  */
 function correctFirst(tokenizer: PackageTokenizer): void {
   const { added_tokens_map: tokens, splitter_normalized: splitter } = tokenizer;
