@@ -110,6 +110,7 @@ export const completionSchema = z.object({
     .array(z.object({ message: messageSchema, finish_reason: finishReason, error: choiceError }))
     .length(1),
   usage: usageSchema,
+  error: z.null().optional(),
 });
 const chunkSchema = z.object({
   choices: z

@@ -56,7 +56,10 @@ const choiceSchema = z.object({
     .catch(undefined),
 });
 type Choice = z.infer<typeof choiceSchema>;
-const completionSchema = z.object({ choices: z.array(choiceSchema).length(1) });
+const completionSchema = z.object({
+  choices: z.array(choiceSchema).length(1),
+  error: z.null().optional(),
+});
 
 /** vLLM's parameters: return token ids and their text, ignore generation_config.json. */
 const VLLM_PARAMS = {

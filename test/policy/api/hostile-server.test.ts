@@ -52,6 +52,10 @@ const HOSTILE: Record<string, [body: string | Uint8Array, refusal: RegExp]> = {
   ],
   'an aborted reply': [withChoice({ finish_reason: 'abort' }), /abort/],
   'an error with status 200': ['{"error": {"message": "overloaded"}}', /error: overloaded/],
+  'an error after a part of a reply': [
+    JSON.stringify({ choices: [choice], error: { message: 'crashed' } }),
+    /error: crashed/,
+  ],
   'no text': [withChoice({ text: null }), /text/],
   'a list as text': [withChoice({ text: [] }), /text/],
   'no choice': ['{"choices": []}', /choices/],
@@ -130,6 +134,7 @@ it.each([
   'a text of 1.8 MB',
   'an aborted reply',
   'an error with status 200',
+  'an error after a part of a reply',
   'no choice',
   'two choices',
   'an HTML page',
