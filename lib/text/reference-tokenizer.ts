@@ -396,6 +396,8 @@ export function createReferenceTokenizer(json: object): PackageTokenizer {
     if (corrected[name] !== null && corrected[name] !== undefined)
       corrected[name] = change(stepSchema.parse(corrected[name]));
   };
+  // Without a normalizer, the package finds normalised tokens together with the others.
+  corrected.normalizer ??= sequence('normalizers');
   correct('normalizer', correctNormalizer);
   correct('pre_tokenizer', correctPreTokenizer);
   correct('decoder', correctDecoder);

@@ -419,6 +419,19 @@ describe('createTokenizer', () => {
     }
   });
 
+  it('finds added tokens before those of the normalised text', () => {
+    const names = ['?', 'a', '>', ' ', '> ', 'a>'];
+    const vocab = Object.fromEntries(names.slice(0, -2).map((name, i) => [name, i]));
+    const tokenizer = createTokenizer({
+      ...COMMON,
+      pre_tokenizer: null,
+      added_tokens: [4, 5].map((id) => ({ id, content: names[id], normalized: id === 5 })),
+      model: { type: 'BPE', unk_token: '?', vocab, merges: [] },
+    });
+    // As tokenizers 0.23.3.
+    expect(tokenizer.encode('a> a>').map((id) => names[id])).toEqual(['a', '> ', 'a>']);
+  });
+
   it('prepends nothing to a text that normalises to nothing', () => {
     const normalizers = [
       { type: 'Strip', strip_left: true },
