@@ -361,7 +361,8 @@ describe('createTokenizer', () => {
     (recorded) => {
       const { settings, text, tokens } = recorded;
       const names = ['?', ...new Set(text), '<s>', '  '];
-      const added_tokens = [{ content: '<s>', ...settings }, { content: '  ' }].map((token) => ({
+      const spaces = { content: '  ', normalized: false };
+      const added_tokens = [{ content: '<s>', ...settings }, spaces].map((token) => ({
         id: names.lastIndexOf(token.content),
         ...token,
       }));
@@ -371,7 +372,7 @@ describe('createTokenizer', () => {
       const tokenizer = createTokenizer({ ...json, added_tokens });
       expect(tokenizer.encode(text).map((id) => names[id])).toEqual(tokens);
       // In transformers, the flags in tokenizer_config.json win.
-      const plain = added_tokens.map(({ id, content }) => ({ id, content }));
+      const plain = added_tokens.map(({ id, content }) => ({ id, content, normalized: false }));
       const decoder = Object.fromEntries(added_tokens.map((token) => [token.id, token]));
       const config = { added_tokens_decoder: decoder };
       const overridden = createTokenizer({ ...json, added_tokens: plain }, config);
