@@ -38,7 +38,7 @@ const REPLY_TURN = [
   /(?:<start_of_turn>|<\|turn>)model\n/,
   /<\|assistant\|>\n?/,
   /\[\|assistant\|\]\n?/,
-  /<\|start\|>assistant\n?/,
+  /<\|start\|>assistant(?:<\|channel\|>\w+<\|message\|>|\n)?/,
   /<\|start_of_role\|>assistant<\|end_of_role\|>/,
   /<｜Assistant｜>/,
   /(?<=\n)(?:assistant|model)\n/,

@@ -64,36 +64,43 @@ const stepsSchema = stepSchema.extend({
  * Ids are dictionary values or, in a unigram model, list indices. Rejects settings that
  * change the ids but are ignored by the package.
  */
-const tokenizerSchema = z.object({
-  model: z
-    .object({
-      type: z.string().optional(),
-      vocab: z.union([z.record(z.string(), id), z.array(z.unknown()).max(MAX_VOCAB_SIZE)]),
-      dropout: unset,
-      byte_fallback: z.boolean().nullish(),
-      continuing_subword_prefix: z.string().nullish(),
-      end_of_word_suffix: z.string().nullish(),
-      unk_token: z.string().nullish(),
-    })
-    .refine(({ type, byte_fallback }) => type !== 'Unigram' || !byte_fallback, {
-      path: ['byte_fallback'],
-      error: 'unigram models with byte_fallback are not supported',
-    })
-    .refine(({ type, continuing_subword_prefix: prefix }) => type !== 'BPE' || !prefix, {
-      path: ['continuing_subword_prefix'],
-      error: 'BPE with a prefix of continuing pieces is not supported',
-    })
-    .refine(
-      ({ type, end_of_word_suffix: suffix, unk_token }) => type !== 'BPE' || !suffix || unk_token,
-      {
-        path: ['end_of_word_suffix'],
-        error: 'BPE with a suffix of last pieces but no unknown token is not supported',
-      },
-    ),
-  added_tokens: z.array(tokenSchema).default([]),
-  normalizer: stepsSchema.nullish(),
-  pre_tokenizer: stepsSchema.nullish(),
-});
+const tokenizerSchema = z
+  .object({
+    model: z
+      .object({
+        type: z.string().optional(),
+        vocab: z.union([z.record(z.string(), id), z.array(z.unknown()).max(MAX_VOCAB_SIZE)]),
+        dropout: unset,
+        byte_fallback: z.boolean().nullish(),
+        continuing_subword_prefix: z.string().nullish(),
+        end_of_word_suffix: z.string().nullish(),
+        unk_token: z.string().nullish(),
+      })
+      .refine(({ type, byte_fallback }) => type !== 'Unigram' || !byte_fallback, {
+        path: ['byte_fallback'],
+        error: 'unigram models with byte_fallback are not supported',
+      })
+      .refine(({ type, continuing_subword_prefix: prefix }) => type !== 'BPE' || !prefix, {
+        path: ['continuing_subword_prefix'],
+        error: 'BPE with a prefix of continuing pieces is not supported',
+      })
+      .refine(
+        ({ type, end_of_word_suffix: suffix, unk_token }) => type !== 'BPE' || !suffix || unk_token,
+        {
+          path: ['end_of_word_suffix'],
+          error: 'BPE with a suffix of last pieces but no unknown token is not supported',
+        },
+      ),
+    added_tokens: z.array(tokenSchema).default([]),
+    normalizer: stepsSchema.nullish(),
+    pre_tokenizer: stepsSchema.nullish(),
+  })
+  .refine(
+    ({ model, added_tokens: added }) =>
+      !model.byte_fallback ||
+      !added.some(({ special, content }) => special && /^<0x[0-9A-F]{2}>$/.test(content)),
+    { path: ['added_tokens'], error: 'special tokens that stand for bytes are not supported' },
+  );
 type TokenizerJson = z.infer<typeof tokenizerSchema>;
 
 /** @throws Error for token ids that a model's embedding lacks */

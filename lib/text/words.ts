@@ -14,6 +14,7 @@ const HAS_OTHERS = /['\x80-\uffff]/;
 const FOLDED: Readonly<Record<string, string>> = {
   æ: 'ae',
   œ: 'oe',
+  ə: 'a',
   ø: 'o',
   đ: 'd',
   ð: 'd',

@@ -297,6 +297,7 @@ describe('the boundary between prompt and response', () => {
       '<|end_of_text|>\n<|start_of_role|>assistant<|end_of_role|>',
     ],
     ['[|user|]', '\n[|assistant|]'],
+    ['<|start|>user<|message|>', '<|end|><|start|>assistant<|channel|>final<|message|>'],
     ['system\nBe brief.\nuser\n', '\nassistant\n'],
     ['user\n', '\nmodel\n'],
     ['<|im_start|>user<|im_sep|>', '<|im_end|><|im_start|>assistant<|im_sep|>'],

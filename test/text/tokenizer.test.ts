@@ -550,6 +550,10 @@ describe('createTokenizer', () => {
     ['single_word', { added_tokens: added(['<a>'], { single_word: true }) }],
     ['dropout', { model: { ...model, dropout: 0.1 } }],
     ['byte_fallback', { model: { type: 'Unigram', vocab: [['a', -1]], byte_fallback: true } }],
+    [
+      'tokens that stand for bytes',
+      { model: { ...model, byte_fallback: true }, added_tokens: added(['<0x0A>'], {}) },
+    ],
     ['continuing_subword_prefix', { model: { ...model, continuing_subword_prefix: '##' } }],
     ['end_of_word_suffix', { model: { ...model, unk_token: null, end_of_word_suffix: '</w>' } }],
     ['behavior', { pre_tokenizer: { type: 'Split', pattern: { String: 'a' }, behavior: 'Else' } }],

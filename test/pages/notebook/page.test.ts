@@ -447,7 +447,9 @@ describe('outputs and cells of all kinds', () => {
 
   it('leaves formulas unchanged', async () => {
     const lines = ['$\\{1, 2\\}$', '$a *b* c$', '$x_i \\\\ y_i * z_i$'];
-    const formulas = [...lines, '$$\nf_*(x) = *\\\\\n$$'];
+    // Jupyter's other marks.
+    const others = ['$ x * \\{y\\} * z $', '\\\\(x *y* z\\\\)', '\\\\[\n*x* \\{y\\}\n\\\\]'];
+    const formulas = [...lines, ...others, '$$\nf_*(x) = *\\\\\n$$'];
     const html = await page(markdown(`The set ${formulas.join(' and ')}, for $5 or *$6*.`));
     for (const formula of formulas) expect(html).toContain(formula);
     expect(html).toContain('for $5 or <em>$6</em>');
