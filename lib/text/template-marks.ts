@@ -1,15 +1,22 @@
 /** Marks that chat templates write around messages, in prompts and in recorded texts. */
 import { anyOf } from './regex.js';
 
-/** Tokens before the first turn. */
-const BEGIN_TOKENS = [
-  /<s>/,
-  /<bos>/,
-  /<\|begin_of_text\|>/,
-  /<\|startoftext\|>/,
-  /<\|endoftext\|>/,
-  /\[gMASK\]<sop>/,
+/** Tokens after a text, also as padding. */
+const END_TOKENS = [
+  /<\|\w+\|>/,
+  /<｜[^<>｜]+｜>/,
+  /\[\|endofturn\|\]/,
+  /<\/s>/,
+  /<eos>/,
+  /<end_of_turn>/,
+  /<turn\|>/,
+  /<unk>/,
+  /<pad>/,
+  /\[PAD\]/,
 ];
+
+/** Tokens before the first turn, and padding on the left. */
+const BEGIN_TOKENS = [...END_TOKENS, /<s>/, /<bos>/, /\[gMASK\]<sop>/];
 
 /** The start of a prompt; with skip_special_tokens, only the roles are left. */
 const FIRST_TURN = [
@@ -62,15 +69,6 @@ export const TURN_MARKS = new RegExp(
   'y',
 );
 
-const END_TOKENS = [
-  /<\|\w+\|>/,
-  /<｜[^<>｜]+｜>/,
-  /\[\|endofturn\|\]/,
-  /<\/s>/,
-  /<eos>/,
-  /<end_of_turn>/,
-  /<turn\|>/,
-];
 const LAST_END_TOKEN = new RegExp(`\\s*${anyOf(END_TOKENS)}\\s*$`);
 /** Longer than any end token; scanning the whole text would take quadratic time. */
 const END_TOKEN_WINDOW = 64;

@@ -297,6 +297,8 @@ describe('the boundary between prompt and response', () => {
       '<|end_of_text|>\n<|start_of_role|>assistant<|end_of_role|>',
     ],
     ['[|user|]', '\n[|assistant|]'],
+    ['<pad><pad><bos><start_of_turn>user\n', '<end_of_turn>\n<start_of_turn>model\n'],
+    ['</s></s><s>[INST] ', '[/INST]'],
     ['<|start|>user<|message|>', '<|end|><|start|>assistant<|channel|>final<|message|>'],
     ['system\nBe brief.\nuser\n', '\nassistant\n'],
     ['user\n', '\nmodel\n'],
