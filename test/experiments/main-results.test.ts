@@ -11,10 +11,11 @@ import type { Table } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticAnswers } from './synthetic.js';
 
-it('checks predictions against figures, and shows subsets of all and of many questions', async () => {
-  const folder = temporaryFolder();
-  await writeSyntheticAnswers(folder, { perTemplate: 8 });
-  const results = await mainResults.result!(folder, { resamples: 5 });
+const folder = temporaryFolder();
+await writeSyntheticAnswers(folder, { perTemplate: 8 });
+const results = await mainResults.result!(folder, { resamples: 5 });
+
+it('checks predictions against figures, and shows subsets of all and of many questions', () => {
   const predictions = results.predictions!;
   const outcomes = (words: string) =>
     predictions.filter(({ prediction }) => prediction.includes(words)).map(({ holds }) => holds);
@@ -34,9 +35,7 @@ it('checks predictions against figures, and shows subsets of all and of many que
 });
 
 it('states the difference over all questions, without hybrid ones, and by benchmark', async () => {
-  const folder = temporaryFolder();
-  await writeSyntheticAnswers(folder, { perTemplate: 4 });
-  const { contrasts, figures, finding } = await mainResults.result!(folder, { resamples: 5 });
+  const { contrasts, figures, finding } = results;
   const gap = { method: 'parallelsearch', against: 'search-r1', model: 'all', metric: 'em' };
   const value = (benchmark: string, subset: string): number =>
     (matching(contrasts, { ...gap, benchmark, subset, kind: 'difference' }) as Interval[])[0].value;
