@@ -68,7 +68,7 @@ const tokenizerSchema = z
   .object({
     model: z
       .object({
-        type: z.string().optional(),
+        type: z.enum(['BPE', 'Unigram', 'WordLevel', 'WordPiece']).optional(),
         vocab: z.union([z.record(z.string(), id), z.array(z.unknown()).max(MAX_VOCAB_SIZE)]),
         dropout: unset,
         byte_fallback: z.boolean().nullish(),
@@ -154,9 +154,7 @@ function requireUniqueIds(vocab: Vocab, added: TokenizerJson['added_tokens']): v
 /** Settings that transformers reads from tokenizer_config.json, not tokenizer.json. */
 const overridesSchema = z.looseObject({
   tokenizer_class: z.string().nullish(),
-  added_tokens_decoder: z
-    .record(z.string(), z.looseObject({ content: z.string(), special: z.boolean().default(false) }))
-    .nullish(),
+  added_tokens_decoder: z.record(z.string(), tokenSchema.omit({ id: true })).nullish(),
   split_special_tokens: z.literal(false).nullish(),
 });
 type Step = z.infer<typeof stepSchema>;

@@ -546,8 +546,16 @@ describe('createTokenizer', () => {
     expect(() => createTokenizer({ ...json, added_tokens }, config)).toThrow(fault);
   });
 
+  it('names unsupported flags of added tokens in tokenizer_config.json', () => {
+    const decoder = { 100: { content: '<x>', single_word: true } };
+    expect(() => createTokenizer({ ...COMMON, model }, { added_tokens_decoder: decoder })).toThrow(
+      'added_tokens_decoder.100.single_word',
+    );
+  });
+
   it.each([
     ['single_word', { added_tokens: added(['<a>'], { single_word: true }) }],
+    ['type', { model: { ...model, type: 'Other' } }],
     ['dropout', { model: { ...model, dropout: 0.1 } }],
     ['byte_fallback', { model: { type: 'Unigram', vocab: [['a', -1]], byte_fallback: true } }],
     [
