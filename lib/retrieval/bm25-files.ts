@@ -4,7 +4,6 @@
  */
 import {
   closeSync,
-  createReadStream,
   createWriteStream,
   existsSync,
   openSync,
@@ -16,13 +15,20 @@ import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { crc32, createGunzip } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { parsePassage } from '../data/flashrag-text.js';
 import { streamPassages, type Passage } from '../data/flashrag.js';
 import { createBreather } from '../interrupt.js';
-import { isGzipFile, partialPath, readAt, replaceFolder, writeFileSafely } from '../io/files.js';
+import {
+  isGzipFile,
+  openFile,
+  partialPath,
+  readAt,
+  replaceFolder,
+  writeFileSafely,
+} from '../io/files.js';
 import { withFolderLock } from '../io/folder-lock.js';
 import { shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
@@ -234,7 +240,7 @@ async function writeIndex(
   let plain = file;
   if (await isGzipFile(file)) {
     plain = join(aside, UNPACKED);
-    await pipeline(createReadStream(file), createGunzip(), createWriteStream(plain), { signal });
+    await pipeline(await openFile(file), createWriteStream(plain), { signal });
     sizes[UNPACKED] = statSync(plain).size;
   }
   const indexer = new Bm25Indexer({});

@@ -94,6 +94,11 @@ it('reads a compressed file, blank lines and a byte order mark', async () => {
   expect(await find('Amelie Solaris')).toEqual(['Amélie', 'Solaris']);
 });
 
+it('names a cut compressed file', async () => {
+  writeFileSync(inFolder('corpus.jsonl'), gzipSync(formatPassages(FILMS)).subarray(0, -9));
+  await expect(openFilms()).rejects.toThrow(/corpus\.jsonl to be a complete gzip file/);
+});
+
 describe('a changed corpus', () => {
   it.each([
     ['size', formatPassages([...FILMS, makePassage('x', 'Moss\nSolaris')])],
