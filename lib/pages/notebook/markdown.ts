@@ -77,9 +77,11 @@ export function attachedPicture(
   if (name === undefined || !Object.hasOwn(attachments, name)) return undefined;
   const bundle = attachments[name];
   const mime = PICTURES.find((known) => known in bundle);
-  return mime === undefined
-    ? undefined
-    : picture(mime, joinLines(bundle[mime] as string | string[]), alt);
+  if (mime === undefined) return undefined;
+  const text = joinLines(bundle[mime] as string | string[]);
+  // Jupyter encodes all attachments, also SVG, whose text other programs write.
+  const isEncodedSvg = mime === MIME.svg && !text.trimStart().startsWith('<');
+  return picture(mime, isEncodedSvg ? Buffer.from(text, 'base64').toString() : text, alt);
 }
 
 export interface MarkdownRenderer {

@@ -399,14 +399,20 @@ describe('outputs and cells of all kinds', () => {
   it('shows SVG attachments and embedded pictures', async () => {
     const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
     const latin1 = `<?xml version="1.0" encoding="ISO-8859-1"?>\n${svg}`;
-    const drawing = '![own](attachment:a.svg) ![data](data:image/png;base64,UE5H)';
+    const drawing =
+      '![own](attachment:a.svg) ![jupyter](attachment:b.svg) ![data](data:image/png;base64,UE5H)';
     const cell = {
       ...markdown(`${drawing} ![](https://x.org/far.png) ![odd](attachment:%FF.png)`),
-      attachments: { 'a.svg': { 'image/svg+xml': latin1 } },
+      attachments: {
+        'a.svg': { 'image/svg+xml': latin1 },
+        'b.svg': { 'image/svg+xml': btoa(svg) },
+      },
     } as Cell;
     const html = await page(cell);
     // The text is UTF-8 now, whatever the file was.
     expect(html).toContain(`<img alt="own" src="data:image/svg+xml;base64,${btoa(svg)}">`);
+    // As nbconvert.
+    expect(html).toContain(`<img alt="jupyter" src="data:image/svg+xml;base64,${btoa(svg)}">`);
     expect(html).toContain('<img alt="data" src="data:image/png;base64,UE5H">');
     expect(html).toContain(
       '(picture not included: https://x.org/far.png) odd (picture not included: attachment:%FF.png)</p>',
