@@ -364,6 +364,8 @@ function decodeDocument(bytes: Uint8Array, ending: string): string {
     if (decoder.encoding !== 'windows-1252') return text;
     return text.replace(/[\u0080-\u009f]/g, (char) => WINDOWS_1252[char.charCodeAt(0) - 0x80]);
   } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_STRING_TOO_LONG')
+      throw new Error('expected at most half a gigabyte of text. Split the file.', { cause });
     const fault = cause instanceof RangeError ? 'this encoding is not known' : 'got other bytes';
     const message = `expected text in ${encoding}, but ${fault}. Save it as UTF-8.`;
     throw new Error(message, { cause });

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readSections, type Columns, type Section } from '../../lib/data/documents.js';
@@ -186,5 +186,11 @@ Keep it dry.
     ['a.docx', 'PK', /endings txt/],
   ])('reports the error in %s', async (name, content, message) => {
     await expect(read(name, content)).rejects.toThrow(message);
+  });
+
+  it('rejects files that do not fit in a string, by their size', async () => {
+    writeFileSync(inFolder('a.txt'), '');
+    truncateSync(inFolder('a.txt'), 2 ** 29);
+    await expect(readSections(inFolder('a.txt'))).rejects.toThrow(/half a gigabyte/);
   });
 });
