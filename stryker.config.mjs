@@ -12,7 +12,7 @@ const PARTS = {
     ],
   },
   bootstrap: {
-    mutate: ['lib/evaluation/bootstrap.ts'],
+    mutate: ['lib/evaluation/{bootstrap,estimate}.ts'],
     tests: ['test/evaluation/bootstrap.test.ts'],
   },
   checkpoint: {

@@ -15,7 +15,7 @@ import { parseLabelled } from '../text/labelled-information.js';
 import { findNames } from '../text/names.js';
 import type { TextSegment } from '../text/response.js';
 import { openTag } from '../text/tags.js';
-import type { Interval } from './bootstrap.js';
+import type { Interval } from './estimate.js';
 import { repeatedQueries, type Measure } from './metrics.js';
 import { measure, questionKey, type Measurement, type QuestionResult } from './measurement.js';
 

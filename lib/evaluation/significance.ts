@@ -1,7 +1,7 @@
 /** Two-sided p values of intervals, corrected for multiple comparisons. */
 import { sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
-import type { Interval } from './bootstrap.js';
+import type { Interval } from './estimate.js';
 
 export const LEVEL = 0.05;
 /** Width of a 95 % interval in standard errors. */

@@ -4,17 +4,19 @@ import type { Provenance } from '../io/provenance.js';
 import { memoisedByNames } from '../memoise.js';
 import { createRandom } from '../random.js';
 import {
-  contrastEstimate,
   createBootstrap,
-  meanEstimate,
-  percentileInterval,
   groupStrata,
-  type Estimate,
-  type Interval,
   denominatorColumn,
   scoreTable,
   type Run,
 } from './bootstrap.js';
+import {
+  contrastEstimate,
+  meanEstimate,
+  percentileInterval,
+  type Estimate,
+  type Interval,
+} from './estimate.js';
 import { MAIN_MEASURES, type Measure } from './metrics.js';
 import type { QuestionResult } from './measurement.js';
 import {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { max, sum } from 'd3-array';
 import { readQuestions } from '../data/flashrag.js';
 import { independentSubQuestions, type Question } from '../data/question.js';
-import type { Interval } from '../evaluation/bootstrap.js';
+import type { Interval } from '../evaluation/estimate.js';
 import { mainMeasure, type Measure, type Metric } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/measurement.js';
 import { ENTITY_SUBSETS, MANY } from '../evaluation/selections.js';

@@ -1,6 +1,6 @@
 /** Tables, declared by the fields of rows and columns and the format of cells. */
 import { sort } from 'd3-array';
-import type { Interval } from '../evaluation/bootstrap.js';
+import type { Interval } from '../evaluation/estimate.js';
 import { listColumns, rowLabels, toRows, type Row, type Rows } from './frame.js';
 import { machineText, type TableCells } from './table-formats.js';
 import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';

@@ -1,5 +1,5 @@
 /** Formats numbers for readers. */
-import type { Interval } from '../evaluation/bootstrap.js';
+import type { Interval } from '../evaluation/estimate.js';
 import { decimalText } from '../text/english.js';
 
 /** Formats a number as {@link decimalText}, or a dash if it is missing. */

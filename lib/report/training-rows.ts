@@ -1,6 +1,6 @@
 /** Training curves as rows of a data frame: smoothed, with a band over seeds. */
 import { flatGroup, mean, rollup } from 'd3-array';
-import type { Interval } from '../evaluation/bootstrap.js';
+import type { Interval } from '../evaluation/estimate.js';
 
 /** The metrics of one training step by name: `reward`, `rewards/outcome`, `turns`, ... */
 export interface CurvePoint {

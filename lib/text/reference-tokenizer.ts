@@ -2,8 +2,8 @@
 import * as huggingFace from '@huggingface/tokenizers';
 import { greatest } from 'd3-array';
 import { z } from 'zod';
-import { escapeRegex } from './regex.js';
-import { segmentText } from './segments.js';
+import { createCharsMap } from './chars-map.js';
+import { correctTokenizerJson } from './tokenizer-json.js';
 
 /** The part of the package used here; its own types do not resolve under NodeNext. */
 export interface PackageTokenizer {
@@ -65,177 +65,15 @@ const {
   Tokenizer: Constructor<PackageTokenizer>;
 };
 
-const PUNCTUATION = '[\\p{P}\\u0021-\\u002F\\u003A-\\u0040\\u005B-\\u0060\\u007B-\\u007E]';
-const WORD = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}';
-/** Han characters beyond 2^16, which BERT surrounds with spaces. */
-const RARE_HAN = '[\\u{20000}-\\u{2A6DF}\\u{2A700}-\\u{2CEAF}\\u{2F800}-\\u{2FA1F}]';
 /** GPT-2's pattern with the reference's definition of white space. */
 const BYTE_LEVEL =
   /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
-const text = z.string().optional();
-const stepSchema = z.looseObject({
-  type: z.string(),
-  content: text,
-  delimiter: text,
-  prepend: text,
-  replacement: text,
-});
-type StepJson = z.infer<typeof stepSchema>;
 const behaviorSchema = z
   .string()
   .transform((name) => name.toLowerCase().replaceAll(/[-_]/g, ''))
   .pipe(z.enum(['isolated', 'removed', 'contiguous', 'mergedwithprevious', 'mergedwithnext']));
-/** An escape, a class or another operand, and the `+` of a possessive quantifier. */
-const POSSESSIVE =
-  /(\\[pP]\{[^}]*\}|\\.|\[(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|[^\\[\](){}|+*?])(?:([+*?])\+)?/gsu;
-
-/**
- * Writes `a++` as `a+(?!a)`: the package lets such quantifiers give back what they took.
- * @throws Error for groups that do not give back, which tiktoken's patterns lack
- */
-function withoutPossessive(regex: string): string {
-  const rest = regex.replace(POSSESSIVE, (match, atom: string, quantifier?: string) => {
-    if (!quantifier) return match;
-    return quantifier === '?' ? `(?:${atom}|(?!${atom}))` : `${atom}${quantifier}(?!${atom})`;
-  });
-  if (/\(\?>|[\])][+*?]\+/.test(rest.replace(POSSESSIVE, (part) => (part.length > 1 ? 'a' : part))))
-    throw new Error(`a group that does not give back is not supported, in ${regex}`);
-  return rest;
-}
-
-const patternSchema = z.object({
-  pattern: z.union([
-    z.object({ Regex: z.string().transform(withoutPossessive) }),
-    z.object({ String: z.string() }),
-  ]),
-});
 type Behavior = z.infer<typeof behaviorSchema>;
-
-/** The package handles these steps as the reference does. */
-const sequence = (list: string, ...steps: unknown[]): object => ({
-  type: 'Sequence',
-  [list]: steps,
-});
-const split = (regex: string, behavior: unknown = 'Isolated', invert = false): object => ({
-  type: 'Split',
-  pattern: { Regex: regex },
-  behavior,
-  invert,
-});
-const replace = (regex: string, content: string): object => ({
-  type: 'Replace',
-  pattern: { Regex: regex },
-  content,
-});
-
-/** Escapes `$`, which `String.replace` treats as special in the replacement. */
-const literal = (step: StepJson): object => ({
-  ...step,
-  ...patternSchema.parse(step),
-  content: (step.content ?? '').replaceAll('$', '$$$$'),
-});
-
-/** Lower-cases letter by letter: JavaScript has a special sigma at the end of a word. */
-const lowercased = (step: StepJson): object => sequence('normalizers', replace('Σ', 'σ'), step);
-
-function correctNormalizer(step: StepJson): object {
-  switch (step.type) {
-    case 'Sequence':
-      return correctAll(step, 'normalizers', correctNormalizer);
-    case 'Replace':
-      return literal(step);
-    case 'Prepend': // nothing to an empty text
-      return literal(stepSchema.parse(replace('\\A(?=[\\s\\S])', step.prepend ?? '')));
-    case 'Lowercase':
-      return lowercased(step);
-    case 'BertNormalizer': {
-      const lower = step.lowercase ? lowercased(step) : step;
-      return step.handle_chinese_chars
-        ? sequence('normalizers', replace(RARE_HAN, ' $& '), lower)
-        : lower;
-    }
-    case 'Strip': {
-      const ends = [step.strip_left && '\\A\\s+', step.strip_right && '\\s+\\z'].filter(Boolean);
-      return sequence('normalizers', ...ends.map((end) => replace(end as string, '')));
-    }
-    default:
-      return step;
-  }
-}
-
-const isMarkOfFirst = ({ type, prepend_scheme: scheme }: StepJson): boolean =>
-  type === 'Metaspace' && scheme === 'first';
-
-function correctPreTokenizer(step: StepJson): object {
-  switch (step.type) {
-    case 'Sequence':
-      // Of a text's pieces, the reference marks only the first; the package marks each.
-      if (z.array(stepSchema).parse(step.pretokenizers).slice(1).some(isMarkOfFirst))
-        throw new Error('prepend_scheme "first" after another step is not supported.');
-      return correctAll(step, 'pretokenizers', correctPreTokenizer);
-    case 'Digits':
-      return split(step.individual_digits ? '\\p{N}' : '\\p{N}+');
-    case 'Punctuation':
-      return split(PUNCTUATION, step.behavior ?? 'Isolated');
-    case 'Whitespace':
-      return split(`[${WORD}]+|[^\\s${WORD}]+`, 'Removed', true);
-    case 'WhitespaceSplit':
-      return split('\\s+', 'Removed');
-    case 'BertPreTokenizer':
-      return sequence('pretokenizers', split('\\s+', 'Removed'), split(PUNCTUATION));
-    case 'CharDelimiterSplit':
-      return split(escapeRegex(step.delimiter ?? ''), 'Removed');
-    case 'FixedLength':
-      return split(
-        `[\\s\\S]{1,${z
-          .int()
-          .min(1)
-          .parse(step.length ?? 5)}}`,
-      );
-    case 'Split':
-      return { ...step, ...patternSchema.parse(step) };
-    case 'Metaspace': {
-      const { replacement = '▁', split: splits = true, add_prefix_space: prefix } = step;
-      // Files from before version 0.15 have add_prefix_space.
-      const spaces = { prepend_scheme: prefix === false ? 'never' : 'always', ...step };
-      const mark = escapeRegex(replacement);
-      return splits ? sequence('pretokenizers', spaces, split(mark, 'MergedWithNext')) : spaces;
-    }
-    default:
-      return step;
-  }
-}
-
-function correctDecoder(step: StepJson): object {
-  switch (step.type) {
-    case 'Sequence':
-      return correctAll(step, 'decoders', correctDecoder);
-    case 'Replace':
-      return literal(step);
-    case 'Metaspace': // keeps the first space, which was never added
-      return step.prepend_scheme === 'never' || step.add_prefix_space === false
-        ? replace(escapeRegex(step.replacement ?? '▁'), ' ')
-        : step;
-    default:
-      return step;
-  }
-}
-
-const correctAll = (step: StepJson, list: string, correct: (step: StepJson) => object): object => ({
-  ...step,
-  [list]: z.array(stepSchema).parse(step[list]).map(correct),
-});
-
-/** A word list is WordPiece without continuation pieces. */
-function correctModel(model: object): object {
-  const { type, vocab } = model as { type?: unknown; vocab: Record<string, number> };
-  if (type !== 'WordLevel') return model;
-  // Makes longer words unknown without searching for pieces.
-  const longest = Object.keys(vocab).reduce((most, { length }) => Math.max(most, length), 0);
-  const noPieces = { continuing_subword_prefix: '\0\0', max_input_chars_per_word: longest };
-  return { ...model, ...noPieces, type: 'WordPiece' };
-}
 
 /** Splits a text at a pattern's matches, as the reference's `SplitDelimiterBehavior`. */
 function splitAt(
@@ -390,19 +228,9 @@ function correctUnknown({ model }: PackageTokenizer): void {
  * @throws Error for JSON that the package or these corrections cannot apply
  */
 export function createReferenceTokenizer(json: object): PackageTokenizer {
-  const steps = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
-  const corrected: Record<string, unknown> = { added_tokens: [], ...steps, ...json };
-  const correct = (name: string, change: (step: StepJson) => object): void => {
-    if (corrected[name] !== null && corrected[name] !== undefined)
-      corrected[name] = change(stepSchema.parse(corrected[name]));
-  };
-  // Without a normalizer, the package finds normalised tokens together with the others.
-  corrected.normalizer ??= sequence('normalizers');
-  correct('normalizer', correctNormalizer);
-  correct('pre_tokenizer', correctPreTokenizer);
-  correct('decoder', correctDecoder);
-  corrected.model = correctModel(corrected.model as object);
-  const tokenizer = new Tokenizer(corrected, { clean_up_tokenization_spaces: false });
+  const tokenizer = new Tokenizer(correctTokenizerJson(json), {
+    clean_up_tokenization_spaces: false,
+  });
   correctStep(tokenizer.normalizer);
   correctStep(tokenizer.pre_tokenizer);
   correctStep(tokenizer.decoder);
@@ -415,55 +243,4 @@ export function createReferenceTokenizer(json: object): PackageTokenizer {
   const encodePieces = model._call.bind(model);
   model._call = (pieces) => pieces.flatMap((piece) => encodePieces([piece]));
   return tokenizer;
-}
-
-/*
- * SentencePiece's precompiled character maps, such as `nmt_nfkc`, in base 64: a
- * double-array trie over UTF-8 (darts-clone), followed by its replacement texts.
- */
-
-/** Longer graphemes are mapped character by character, as in the reference. */
-const MAX_GRAPHEME_BYTES = 5;
-
-/** Normalises as the reference's `spm_precompiled` does; an empty map changes nothing. */
-function createCharsMap(base64: string): (text: string) => string {
-  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-  if (bytes.length === 0) return (text) => text;
-  const view = new DataView(bytes.buffer);
-  const numUnits = view.getUint32(0, true) / 4;
-  const units = Array.from({ length: numUnits }, (_, i) => view.getUint32(4 + 4 * i, true));
-  const texts = bytes.subarray(4 + 4 * numUnits);
-  const encoder = new TextEncoder();
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const offset = (unit: number): number => (unit >>> 10) << ((unit & 512) >>> 6);
-
-  /** Finds the replacement of the shortest prefix in the trie. */
-  const find = (key: Uint8Array): string | undefined => {
-    let node = offset(units[0]);
-    for (const byte of key) {
-      node ^= byte;
-      const unit = units[node];
-      if (unit === undefined || (unit & 0x800000ff) >>> 0 !== byte) return undefined;
-      node ^= offset(unit);
-      if (((unit >>> 8) & 1) === 0) continue;
-      const start = units[node] & 0x7fffffff;
-      return decoder.decode(texts.subarray(start, texts.indexOf(0, start)));
-    }
-    return undefined;
-  };
-  const cache = new Map<string, string>();
-  const mapGrapheme = (grapheme: string): string => {
-    const key = encoder.encode(grapheme);
-    const whole = key.length <= MAX_GRAPHEME_BYTES ? find(key) : undefined;
-    return whole ?? Array.from(grapheme, (c) => find(encoder.encode(c)) ?? c).join('');
-  };
-  const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-  return (text) =>
-    Array.from(segmentText(segmenter, text), (segment) => {
-      const cached = cache.get(segment);
-      if (cached !== undefined) return cached;
-      const mapped = mapGrapheme(segment);
-      if (cache.size < 1e5) cache.set(segment, mapped);
-      return mapped;
-    }).join('');
 }

@@ -2,17 +2,19 @@ import { deviation as sampleDeviation, quantileSorted, range, sort, sum } from '
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  contrastEstimate,
   createBootstrap,
   denominatorColumn,
-  meanEstimate,
-  percentileInterval,
   type BootstrapOptions,
-  type Estimate,
   groupStrata,
   scoreTable,
-  tails,
 } from '../../lib/evaluation/bootstrap.js';
+import {
+  contrastEstimate,
+  meanEstimate,
+  percentileInterval,
+  type Estimate,
+  tails,
+} from '../../lib/evaluation/estimate.js';
 import { MAIN_MEASURES, METRICS, type Measure } from '../../lib/evaluation/metrics.js';
 import type { QuestionResult } from '../../lib/evaluation/measurement.js';
 import { selectionWeights } from '../../lib/evaluation/selections.js';

@@ -1,6 +1,6 @@
 import { cross, mean } from 'd3-array';
 import { expect, it } from 'vitest';
-import type { Interval } from '../../lib/evaluation/bootstrap.js';
+import type { Interval } from '../../lib/evaluation/estimate.js';
 import type { QuestionResult } from '../../lib/evaluation/measurement.js';
 import { MANY } from '../../lib/evaluation/selections.js';
 import { matching } from '../../lib/evaluation/table.js';

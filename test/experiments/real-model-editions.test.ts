@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { mean, rollup } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import type { Interval } from '../../lib/evaluation/bootstrap.js';
+import type { Interval } from '../../lib/evaluation/estimate.js';
 import { matching, type Fields } from '../../lib/evaluation/table.js';
 import {
   answeringRun,

@@ -1,7 +1,7 @@
 /** How far runs of one method differ, and what that means for single runs. */
 import { deviation, extent, flatRollup, group, mean, rank, rollup, sort, sum } from 'd3-array';
 import { quantileNormal } from 'vega-statistics';
-import type { Interval } from '../../evaluation/bootstrap.js';
+import type { Interval } from '../../evaluation/estimate.js';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/measurement.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Interval } from '../../evaluation/bootstrap.js';
+import type { Interval } from '../../evaluation/estimate.js';
 import { MANY } from '../../evaluation/selections.js';
 import { holm, LEVEL, pValue } from '../../evaluation/significance.js';
 import { findFigure, matching, type Figures, type SummaryOptions } from '../../evaluation/table.js';

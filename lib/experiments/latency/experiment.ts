@@ -1,7 +1,7 @@
 /** Wall clock of 1 to 8 sub-queries in one turn and in successive turns, by retriever. */
 import { loadavg } from 'node:os';
 import { greatest, max, quantile, range, sum } from 'd3-array';
-import type { Interval } from '../../evaluation/bootstrap.js';
+import type { Interval } from '../../evaluation/estimate.js';
 import { matching, findValue } from '../../evaluation/table.js';
 import { configHash, type Provenance } from '../../io/provenance.js';
 import { intervalChart } from '../../report/charts/chart.js';

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { sort } from 'd3-array';
 import { z } from 'zod';
 import { behaviourMeasures } from '../../evaluation/behaviour.js';
-import type { Interval } from '../../evaluation/bootstrap.js';
+import type { Interval } from '../../evaluation/estimate.js';
 import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/measurement.js';
 import type { QuestionKey } from '../../evaluation/selections.js';

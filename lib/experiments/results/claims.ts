@@ -1,5 +1,5 @@
 /** The paper's claims, and the figures of a result that decide them. */
-import type { Interval } from '../../evaluation/bootstrap.js';
+import type { Interval } from '../../evaluation/estimate.js';
 import { findFigures, type Fields } from '../../evaluation/table.js';
 import type { ResultParts } from '../../report/result.js';
 import { valueTitle } from '../../report/titles.js';

@@ -3,7 +3,7 @@
  * `checkPredictions` judges by them. An experiment adds its finding, frames and figures;
  * `result-file.ts` writes all of it to one JSON file.
  */
-import type { Interval } from '../../evaluation/bootstrap.js';
+import type { Interval } from '../../evaluation/estimate.js';
 import type { QuestionResult } from '../../evaluation/measurement.js';
 import {
   findFigure,

@@ -3,7 +3,7 @@
  * assumed; simulates steps of both methods on the same draws of questions.
  */
 import { cross, max, mean, min, quantile, range, sum } from 'd3-array';
-import type { Interval } from '../../evaluation/bootstrap.js';
+import type { Interval } from '../../evaluation/estimate.js';
 import { matching } from '../../evaluation/table.js';
 import { readJson } from '../../io/files.js';
 import { packagePath } from '../../io/paths.js';

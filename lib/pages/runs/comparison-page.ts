@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path';
 import { greatest, rollup, sort } from 'd3-array';
 import { dataSetFiles, readQuestions } from '../../data/flashrag.js';
 import { createQuestionFinder, type Question } from '../../data/question.js';
-import type { Interval } from '../../evaluation/bootstrap.js';
+import type { Interval } from '../../evaluation/estimate.js';
 import { questionKey } from '../../evaluation/measurement.js';
 import { markup, type Content, type Markup } from '../../report/markup.js';
 import { segmentsMarkup } from '../../report/segments.js';

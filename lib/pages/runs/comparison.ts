@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { mean, range } from 'd3-array';
-import { percentileInterval, type Interval } from '../../evaluation/bootstrap.js';
+import { percentileInterval, type Interval } from '../../evaluation/estimate.js';
 import { completeMeasures } from '../../evaluation/metrics.js';
 import {
   answersInCommon,
