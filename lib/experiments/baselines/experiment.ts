@@ -5,7 +5,7 @@
  * model of each kind: their intervals describe only that adapter, so there is no verdict
  * on these methods.
  */
-import { min, sort } from 'd3-array';
+import { sort } from 'd3-array';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import {
@@ -24,7 +24,6 @@ import { createChart, type Chart } from '../../report/charts/spec.js';
 import { tradeOffChart } from '../../report/charts/trade-off.js';
 import type { ResultParts } from '../../report/result.js';
 import { figureText, gapWords, ratioWords } from '../../report/text.js';
-import { valueTitle } from '../../report/titles.js';
 import { formatList, countText } from '../../text/english.js';
 import { BASELINES, LATER_METHODS, METHODS, methodTitle } from '../../training/methods.js';
 import { INITIAL_MODELS } from '../../training/models.js';
@@ -32,13 +31,13 @@ import { isTrained, runName, type PolicyRun } from '../../training/policy-runs.j
 import { KINDS } from '../../training/zerosearch.js';
 import type { Experiment } from '../experiment.js';
 import { mainRuns } from '../main-results.js';
-import { aheadFromEachModel, partsAhead, type PaperClaim } from '../results/claims.js';
-import { countCellsAhead, paperRows } from '../results/paper.js';
-import { checkPredictions, summarise, type Answered, type Predicted } from '../results/summary.js';
+import { checkPredictions, summarise, type Answered } from '../results/summary.js';
 import { answerComputation, loadAnswers, type AnsweredRuns } from '../running/answers.js';
 import { INIT_SEEDS, listRuns } from '../running/runs.js';
 import { planTraining } from '../running/train-runs.js';
 import { addTiming, loadTiming, timingExperiment, type TimedAnswer } from '../timing.js';
+import { baselineClaims, isRepeated } from './claims.js';
+import { COMPARISONS, EM_GAP, PREDICTED } from './predictions.js';
 import {
   decideSides,
   meanRanks,
@@ -48,7 +47,6 @@ import {
   trainingNoise,
   isInTable,
   type Spread,
-  type Trainings,
 } from './spread.js';
 
 const PARALLELSEARCH = 'parallelsearch';
@@ -61,72 +59,6 @@ const COMPARED = ['search-r1', 'search-r1-parallel-prompt', PARALLELSEARCH];
 const NAMES = BASELINES.flatMap(({ name, isPreparation }) => (isPreparation ? [] : [name]));
 
 const LATER = LATER_METHODS.map(({ name }) => name);
-
-const WHOLE = { subset: 'all', metric: 'em' };
-
-/** A method trained from fewer initial models gets no verdict. */
-const LEAST_INITIAL_MODELS = 3;
-
-/** The smallest number of initial models of a kind that a method was trained from. */
-const countInitialModels = (method: string, trainings: readonly Trainings[]): number =>
-  min(matching(trainings, { method }), ({ initial_models }) => initial_models) ?? 0;
-
-const isRepeated = (method: string, trainings: readonly Trainings[]): boolean =>
-  countInitialModels(method, trainings) >= LEAST_INITIAL_MODELS;
-
-const readTrainings = ({ frames }: ResultParts): Trainings[] =>
-  (frames?.trainings ?? []) as Trainings[];
-
-/** Every cell of Table 2 for its baselines. */
-const CELLS = INITIAL_MODELS.flatMap((model) =>
-  Object.keys(BENCHMARK_TITLES).flatMap((benchmark) =>
-    ['r1:trained', 'search-r1', 'otc', 'zerosearch', 'stepsearch'].map((against) => {
-      return { model, benchmark, against };
-    }),
-  ),
-);
-
-const aheadOnAverage = (id: string, against: string, remark = ''): PaperClaim => ({
-  id,
-  claim: `Is ahead of ${methodTitle(against)} on average as well`,
-  paper: 'Table 2',
-  tables: () =>
-    paperRows({ ...WHOLE, benchmark: 'average', method: against })
-      .map(({ model, method, value }) => `${method} ${figureText(value)} (${model})`)
-      .join(', ') + remark,
-  cell: 'average-table',
-  rule: `Difference to ${methodTitle(against)} on the average of seven benchmarks above 0 from both models`,
-  parts: aheadFromEachModel({ against, benchmark: 'average', subset: 'all' }),
-  findReason: (result) => {
-    const trained = countInitialModels(against, readTrainings(result));
-    return trained === 0 || trained >= LEAST_INITIAL_MODELS
-      ? null
-      : `trained from ${trained} initial model of each kind, where a verdict needs ${LEAST_INITIAL_MODELS}`;
-  },
-});
-
-const baselineClaims: readonly PaperClaim[] = [
-  aheadOnAverage('other-baselines', 'otc'),
-  {
-    id: 'every-cell',
-    claim: 'Is ahead of every baseline on every benchmark',
-    paper: 'Table 2',
-    tables: () => `ahead in ${countCellsAhead(CELLS)} of Table 2 that have a figure`,
-    cell: 'cells-table',
-    rule: `Difference above 0 in every cell of Table 2, to every baseline that is trained here from at least ${LEAST_INITIAL_MODELS} initial models`,
-    parts: (result) => {
-      const trainings = readTrainings(result);
-      const cells = CELLS.filter(({ against }) => isRepeated(against, trainings));
-      const gaps = cells.map((cell) => {
-        const { against, benchmark, model } = cell;
-        const label = `${methodTitle(against)}, ${valueTitle('benchmark', benchmark)} (${model})`;
-        return [label, { ...cell, subset: 'all' }] as const;
-      });
-      return partsAhead(gaps)(result);
-    },
-  },
-  aheadOnAverage('zerosearch', 'zerosearch', '; trained there on another data set'),
-];
 
 /** One training from each kind of initial model: a working day on two cores in all. */
 const methodRuns = (method: string): PolicyRun[] =>
@@ -172,80 +104,6 @@ export const baselinesTiming = timingExperiment(
       (runs) => runs.length > 0,
     ),
 );
-
-const AVERAGE = { benchmark: 'average', subset: 'all', model: 'all', kind: 'difference' };
-
-const EM_GAP = { ...AVERAGE, metric: 'em' };
-
-const COMPARISONS = { benchmark: 'all', subset: 'parallelizable', model: 'instruct' };
-
-const CALLS_GAP = { ...COMPARISONS, metric: 'model_calls', kind: 'difference' };
-
-/** Written before any of these runs had answered a question. */
-const PREDICTED_LATER: readonly Predicted[] = [
-  {
-    prediction:
-      'RAG-R1, whose prompt asks for several queries and whose reward does not, needs fewer model calls than Search-R1 on parallelizable questions (instruct)',
-    figure: { ...CALLS_GAP, method: 'rag-r1:grpo', against: 'search-r1' },
-    holds: ({ high }) => high < 0,
-  },
-  {
-    prediction:
-      'ParallelSearch, whose reward asks for them too, needs fewer than RAG-R1 (instruct)',
-    figure: { ...CALLS_GAP, method: PARALLELSEARCH, against: 'rag-r1:grpo' },
-    holds: ({ high }) => high < 0,
-  },
-  {
-    prediction:
-      'RAG-R1, rewarded for right answers only, has more of them than ParallelSearch (ParallelSearch minus RAG-R1, instruct)',
-    figure: { ...EM_GAP, model: 'instruct', method: PARALLELSEARCH, against: 'rag-r1:grpo' },
-    holds: ({ value }) => value < 0,
-  },
-  {
-    prediction:
-      'The format reward moves Search-R1 by at most 2 points, for its answers are well formed from the start (instruct)',
-    figure: { ...EM_GAP, model: 'instruct', method: 'search-r1:format', against: 'search-r1' },
-    holds: ({ value }) => Math.abs(value) <= 0.02,
-  },
-];
-
-/** Claims of the baselines' own papers. */
-const PREDICTED: readonly Predicted[] = [
-  {
-    prediction: 'OTC needs fewer model calls than Search-R1',
-    figure: { ...AVERAGE, method: 'otc', against: 'search-r1', metric: 'model_calls' },
-    holds: ({ high }) => high < 0,
-  },
-  {
-    prediction: 'OTC loses at most 2 points of exact match to Search-R1',
-    figure: { ...EM_GAP, method: 'otc', against: 'search-r1' },
-    holds: ({ value }) => value >= -0.02,
-  },
-  {
-    prediction: 'ZeroSearch, tested with real search, is at most 5 points below Search-R1',
-    figure: { ...EM_GAP, method: 'zerosearch', against: 'search-r1' },
-    holds: ({ value }) => value >= -0.05,
-  },
-  ...INITIAL_MODELS.map((model): Predicted => {
-    const longChains = { benchmark: 'all', subset: 'hops_3', model };
-    return {
-      prediction: `StepSearch is at least as good as Search-R1 on questions of three or more hops (${model})`,
-      figure: { ...EM_GAP, method: 'stepsearch', against: 'search-r1', ...longChains },
-      holds: ({ value }) => value >= 0,
-    };
-  }),
-  {
-    prediction: 'Search-R1 ends alike with PPO and with GRPO (PPO minus GRPO)',
-    figure: { ...EM_GAP, method: 'search-r1:ppo', against: 'search-r1' },
-    holds: ({ low, high }) => low <= 0 && high >= 0,
-  },
-  {
-    prediction: 'ParallelSearch ends alike with GRPO and with PPO (GRPO minus PPO)',
-    figure: { ...EM_GAP, method: PARALLELSEARCH, against: 'parallelsearch:ppo' },
-    holds: ({ low, high }) => low <= 0 && high >= 0,
-  },
-  ...PREDICTED_LATER,
-];
 
 /**
  * Says how the methods with several runs compare, and which others are further
@@ -410,7 +268,7 @@ export function baselineReport(
     summary: `${countText(read.answers.length)} answers.${note}`,
     frames: {
       cells,
-      ranks: meanRanks(matching(tidy.rows, WHOLE).filter(inTable)),
+      ranks: meanRanks(matching(tidy.rows, { subset: 'all', metric: 'em' }).filter(inTable)),
       spread,
       seeds,
       trainings,
