@@ -314,6 +314,15 @@ describe('createTokenizer', () => {
     expect(filled.encode('a')).toEqual(createTokenizer(ordinary).encode('a'));
   });
 
+  it('takes a token as special if either file does', () => {
+    const [token] = added(['<x>'], { id: 999, special: false });
+    const json = { ...TOKENIZER_JSON, added_tokens: [token] };
+    const decoder = { [token.id]: { ...token, special: true } };
+    expect(createTokenizer(json).encode('<x>')).toEqual([token.id]);
+    const other = createTokenizer(json, { added_tokens_decoder: decoder });
+    expect(other.encode('<x>')).not.toContain(token.id);
+  });
+
   it.each([
     ['eos_token', { eos_token: '</s>' }, '</s>', 3],
     ['added_tokens_decoder', { added_tokens_decoder: { 9: { content: '<new>' } } }, '<new>', 9],
