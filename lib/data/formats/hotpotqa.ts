@@ -97,8 +97,9 @@ export const hotpotqa: DataFormat = {
     const articles = annotated.context.map(([title, sentences]): Article => {
       const named = annotated.supporting_facts.filter(([name]) => name === title);
       const text = joinSentences(sentences);
-      // Some sentence numbers exceed the number of sentences.
-      const stated = joinSentences(named.flatMap(([, at]) => sentences[at] ?? [])) || text;
+      // Some sentence numbers are listed twice, or exceed the number of sentences.
+      const isStated = (_: string, at: number) => named.some(([, fact]) => fact === at);
+      const stated = joinSentences(sentences.filter(isStated)) || text;
       const facts = named.length > 0 ? stated : '';
       return { title, text, facts, evidence: [passages.add(title, text)] };
     });

@@ -77,10 +77,11 @@ describe('HotpotQA', () => {
     });
   });
 
-  it('keeps an article whose supporting sentence number is out of range', () => {
+  it('keeps an article whose supporting sentence number is out of range, or listed twice', () => {
     const question = read(hotpotqa, {
       ...HOTPOT_COMPARISON,
       supporting_facts: [
+        ['Ada Stone', 0],
         ['Ada Stone', 0],
         ['Bo Reed', 7],
       ],
