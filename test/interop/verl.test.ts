@@ -113,7 +113,7 @@ describe.skipIf(!verlPython)(`output of verl ${skipped}`, { timeout: PATIENCE_MS
     const run = path.join(root, 'run');
     const options = { folder: run, questions, method: 'parallelsearch', trainer: 'verl' };
     const imported = await importRollouts(readVerlRollouts(path.join(folder, 'rollouts')), options);
-    const none = { numDifferent: 0, numUnscored: 0, numAmbiguous: 0 };
+    const none = { numDifferent: 0, numUnscored: 0, numAmbiguous: 0, numUnknown: 0 };
     expect(imported).toEqual({ numSteps: 1, numRollouts: 4, ...none });
     const runs = linesOf(path.join(run, 'trajectories.jsonl')).map(parseTrajectory);
     for (const { segments, finish, questionType, rewards } of runs) {
