@@ -13,7 +13,7 @@ const PARTS = {
   },
   bootstrap: {
     mutate: ['lib/evaluation/{bootstrap,estimate}.ts'],
-    tests: ['test/evaluation/bootstrap.test.ts'],
+    tests: ['test/evaluation/{bootstrap,estimate}.test.ts'],
   },
   checkpoint: {
     mutate: ['lib/training/checkpoint.ts'],

@@ -17,7 +17,7 @@ import { methodRollout } from '../interop/export.js';
 import { readRows, writeRows } from '../interop/rows.js';
 import { writeLines, writeTextsSafely } from '../io/files.js';
 import { readParquet } from '../io/parquet.js';
-import { formatList } from '../text/english.js';
+import { formatList, plural } from '../text/english.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { METHODS } from '../training/methods.js';
 import { DEFAULT_METHOD } from '../training/models.js';
@@ -216,7 +216,7 @@ async function runConvert(sources: readonly string[], settings: ConvertSettings)
     ],
     [
       numBare,
-      `Wrote ${numBare} questions without paragraphs: no passage is known to support them.`,
+      `Wrote ${plural(numBare, 'question')} without paragraphs: their supporting passages are unknown.`,
     ],
     [numCut, `Kept only the first right answer of ${numCut} questions: ${to} has one.`],
   ];

@@ -77,15 +77,13 @@ async function runImport(
     const onStep = (): void => progress.update(++done);
     const options = { folder: out, questions, method, trainer: name, onStep };
     const imported = await importRollouts(read(recorded), options).finally(() => progress.stop());
-    const { numSteps, numRollouts, numDifferent, numAmbiguous } = imported;
+    const { numSteps, numRollouts, numUnknown, numDifferent, numAmbiguous, numUnscored } = imported;
     log(
       `${numRollouts} rollouts of ${numSteps} steps: npx parallelsearch view ${path.join(out, TRAJECTORIES_FILE)}`,
     );
-    if (imported.numUnscored > 0)
-      log(`Left out ${imported.numUnscored} rollouts without a reward.`);
-    if (imported.numUnknown > 0)
+    if (numUnknown > 0)
       log(
-        `${imported.numUnknown} of them answer questions that are not in ${data ?? 'the small world'}: they get no graph. Name the questions with --data.`,
+        `${numUnknown} of them have no matching question in ${data ?? 'the small world'}, so they have no dependency graph. Pass their questions with --data.`,
       );
     if (numDifferent > 0)
       log(
@@ -95,6 +93,7 @@ async function runImport(
       log(
         `${numAmbiguous} of them do not show which parts the policy wrote: information in doubt counts as the policy's; the viewer marks them.`,
       );
+    if (numUnscored > 0) log(`Left out ${numUnscored} rollouts without a reward.`);
     log(`To compare with another run: npx parallelsearch compare ${out} OTHER`);
   }
   if (checkpoint) {

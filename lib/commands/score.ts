@@ -70,7 +70,9 @@ export async function runScore(
   const score = (value: unknown): Score => {
     const parsed = parseTrajectory(value);
     if (parsed.goldenAnswers.every((answer) => answer.trim() === ''))
-      throw new Error('golden_answers: Expected at least one right answer, but got none.');
+      throw new Error(
+        `golden_answers: Expected at least one right answer, but got ${JSON.stringify(parsed.goldenAnswers)}.`,
+      );
     const trajectory = { ...parsed, maxSearchTurns: parsed.maxSearchTurns ?? settings.maxTurns };
     const { questionId: id, question: text, metadata } = trajectory;
     const question = find({ id, question: text, benchmark: metadata?.benchmark });
@@ -112,7 +114,7 @@ export async function runScore(
     }
     if (settings.questions && numUnknown > 0)
       await complain(
-        `No question in ${formatList(settings.questions)} for ${plural(numUnknown, 'transcript')}: the texts differ.\n`,
+        `Found no matching question in ${formatList(settings.questions)} for ${plural(numUnknown, 'transcript')}.\n`,
       );
     if (!settings.json && (scores.length > 0 || exitCode === 0)) {
       const types = scores.map((one) => ({ ...one, type: typeName(one) }));

@@ -216,7 +216,7 @@ const readMarkdown: Reader = ({ text, name }) => {
 const GUESSES = {
   title: ['title', 'name', 'question', 'heading', 'subject'],
   text: ['text', 'contents', 'content', 'body', 'passage', 'answer', 'description'],
-  id: ['id', '_id', 'docid', 'doc_id', 'docno', 'pid', 'passage_id'],
+  id: ['id', '_id', 'passage_id', 'pid', 'docid', 'doc_id', 'docno'],
 };
 
 /** Finds a column by name or by guess. @throws Error naming the available columns */

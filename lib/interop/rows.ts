@@ -92,8 +92,8 @@ const rowSchema = z.object({
 const ASKED = 'Question: ';
 
 /**
- * What follows the last "Question: " in a prompt, or the whole prompt; without the marks
- * of a chat template at its end.
+ * The text after the last "Question: " in a prompt, or the whole prompt, without the
+ * chat template's marks at its end.
  */
 export function promptQuestion(prompt: string): string {
   const at = prompt.lastIndexOf(ASKED);
@@ -103,8 +103,8 @@ export function promptQuestion(prompt: string): string {
 }
 
 /**
- * The question of a message.
- * @throws Error for several lines, which may be more than the question
+ * The question in a message.
+ * @throws Error if it has several lines, since some may be instructions
  */
 function messageQuestion(content: string, where: string): string {
   const question = promptQuestion(content);
@@ -129,7 +129,7 @@ export async function readRows(file: string, rows?: readonly object[]): Promise<
         `${where}: expected verl's columns data_source, prompt, reward_model and extra_info, but ${describeFaults(parsed.error)}`,
       );
     const { data_source: source, prompt, reward_model, extra_info, ...row } = parsed.data;
-    // An assistant message after it is the start of the reply.
+    // A later assistant message is a prefilled reply.
     const asked = prompt.findLast(({ role }) => role === 'user') ?? prompt.at(-1)!;
     const { id, target } = reward_model.ground_truth;
     const { split, question, metadata } = extra_info ?? {};

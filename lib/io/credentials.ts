@@ -1,6 +1,6 @@
 /** User and password in addresses. */
 
-/** A query may hold a key. */
+/** Hides an address's query, which may hold a key. */
 const hideQuery = (address: string): string => address.replace(/\?.*/s, '?...');
 
 /**
@@ -30,9 +30,7 @@ export function splitCredentials(address: string): {
 export const hasNoCredentials = (address: string): boolean =>
   splitCredentials(address).url === address;
 
-/**
- * A message whose addresses, even without `http://`, have no user, password and query.
- */
+/** A message without passwords in addresses, or queries of http addresses. */
 export const hideCredentials = (message: string): string =>
   message.replace(
     /(?:\w+:\/\/|https?:\/)[^\s"']*@[^\s"']*|(?<![^\s"'])[^\s"':/@=]+:[^\s"'/@]+@[^\s"']+|https?:\/\/[^\s"'?]*\?[^\s"']+/gi,

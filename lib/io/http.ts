@@ -107,6 +107,7 @@ export async function requestEvents(
   let isDone = false;
   let body = '';
   let work = Promise.resolve<unknown>(undefined);
+  let failure: { error: unknown } | undefined;
   const attempt = async (): Promise<void> => {
     const decoder = new TextDecoder('utf-8', { fatal: true });
     const decode = (bytes: Uint8Array): string => {
@@ -122,13 +123,14 @@ export async function requestEvents(
         hasBegun = true;
         if (data.trim() === '[DONE]') isDone = true;
         else work = work.then(() => request.onData(data));
+        work.catch((error: unknown) => (failure ??= { error }));
       },
     });
-    await requestBytes(url, request, async (bytes) => {
+    await requestBytes(url, request, (bytes) => {
+      if (failure) throw failure.error;
       const text = decode(bytes);
       if (!hasBegun) body += text;
       parser.feed(text);
-      await work;
     });
     // Some servers leave out the empty line after the last event.
     if (!isDone) parser.feed('\n\n');
@@ -186,7 +188,7 @@ async function retry<T>(
 async function requestBytes(
   address: string,
   { body, token, timeoutMs, maxResponseBytes, signal, server }: JsonRequest,
-  onBytes: (bytes: Uint8Array) => unknown,
+  onBytes: (bytes: Uint8Array) => void,
 ): Promise<string> {
   const { url, shown, authorization } = splitCredentials(address);
   if (!URL.canParse(address))
@@ -233,7 +235,7 @@ async function requestBytes(
   const reader = response.body?.getReader();
   try {
     for (let read; (read = await reader?.read().catch(fail)) && !read.done; ) {
-      if (status === 200) await onBytes(read.value);
+      if (status === 200) onBytes(read.value);
       else rejection.push(read.value);
       if ((size += read.value.byteLength) > maxResponseBytes)
         throw new AnswerError(
@@ -241,7 +243,7 @@ async function requestBytes(
         );
     }
   } finally {
-    // Unless read to its end.
+    // Hangs up, unless the body was read to its end.
     reader?.cancel().catch(() => undefined);
   }
   if (status === 200) {

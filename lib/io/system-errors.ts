@@ -6,6 +6,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   mkdir: 'create',
   mkdtemp: 'create',
   scandir: 'list',
+  access: 'write to',
 };
 /** Names that {@link partialPath} gives. */
 const PARTIAL = /\.\d+-\d+\.partial$/;

@@ -125,11 +125,13 @@ export const joinLines = (text: string | string[]): string =>
 export const splitLines = (text: string): string[] =>
   text.split(/(?<=\n)/).filter((line) => line !== '');
 
-/** Other versions have other fields, whose faults would hide the reason. */
+/** Checked first: other versions have other fields, and those faults would mislead. */
 const versionSchema = z.looseObject({
   nbformat: z.literal(4, {
     error: ({ input }) =>
-      `Expected nbformat 4, but got ${String(input)}. Convert it: jupyter nbconvert --to notebook --nbformat 4 FILE`,
+      typeof input === 'number'
+        ? `Expected nbformat 4, but got ${input}. Convert it: jupyter nbconvert --to notebook --nbformat 4 FILE`
+        : 'Expected nbformat 4, but got none.',
   }),
 });
 

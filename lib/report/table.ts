@@ -72,7 +72,7 @@ export const text =
 
 const MISSING = '–';
 
-/** Four decimals, or four significant digits below 1. */
+/** Four decimals; below 1, four significant digits. */
 const numberText = (value: number): string =>
   String(Number(Math.abs(value) < 1 ? value.toPrecision(4) : value.toFixed(4)));
 
@@ -192,8 +192,8 @@ function frameTable(
 }
 
 /**
- * Shows a data frame unpivoted: numbers with up to four decimals (below 1: significant
- * digits), dashes for missing values.
+ * Shows a data frame unpivoted: numbers with up to four decimals (below 1, four
+ * significant digits), dashes for missing values.
  */
 export const dataTable = (frame: Rows, caption?: string): Table =>
   frameTable(frame, caption, { heading: String, title: (_, value) => String(value) });

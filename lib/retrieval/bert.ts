@@ -259,7 +259,7 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
   const settings = await readSettings(file, promptsSchema);
   const { default_prompt_name: name } = settings;
   const prompts: Record<string, string | undefined> = settings.prompts ?? {};
-  if (name && !(name in { query: '', document: '', ...prompts }))
+  if (name && !Object.hasOwn({ query: '', document: '', ...prompts }, name))
     throw new Error(
       `Expected the prompt ${name}, which default_prompt_name names, among the prompts in ${shortPath(file)}.`,
     );

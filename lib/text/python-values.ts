@@ -250,7 +250,7 @@ const upper = (text: string): string => text.toUpperCase();
 export const TESTS: Readonly<Record<string, (value: Value) => boolean>> = {
   iterable: isIterable,
   sequence: isIterable,
-  // Jinja's undefined values have all methods, which raise an error.
+  // Jinja's Undefined defines __call__, which raises an error.
   callable: ({ type }) => type === 'FunctionValue' || type === 'UndefinedValue',
   number: ({ value }) => isNumber(value),
   lower: hasCase(lower, upper),

@@ -160,7 +160,7 @@ const STARTS_WITH_BLOCK = new RegExp(`^\\s*<${BLOCKS}>`);
 const MARKS_BEFORE_BLOCK = `(?:(?!</?${BLOCKS}>)[^]){0,100}?[:>\\]]\\s*(?=<${BLOCKS}>)`;
 /** A question mark that the prompt adds, and marks. */
 const AFTER_QUESTION = new RegExp(`\\??(?:${MARKS_BEFORE_BLOCK})?`, 'y');
-/** A line's end or a mark. After a question that a reply quotes, the sentence goes on. */
+/** A line break or a mark; where a reply quotes its question, a sentence goes on. */
 const ENDS_PROMPT = /^\??[^\S\n]*(?:\n|[<[#]|\p{L}+[:：])/u;
 
 /**

@@ -1,7 +1,7 @@
 /** Marks that chat templates write around messages, in prompts and in recorded texts. */
 import { anyOf } from './regex.js';
 
-/** Tokens after a text, also as padding. */
+/** End tokens and padding. */
 const END_TOKENS = [
   /<\|\w+\|>/,
   /<｜[^<>｜]+｜>/,
@@ -15,7 +15,7 @@ const END_TOKENS = [
   /\[PAD\]/,
 ];
 
-/** Tokens before the first turn, and padding on the left. */
+/** Tokens before the first turn, including left padding. */
 const BEGIN_TOKENS = [...END_TOKENS, /<s>/, /<bos>/, /\[gMASK\]<sop>/];
 
 /** The start of a prompt; with skip_special_tokens, only the roles are left. */

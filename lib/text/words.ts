@@ -72,7 +72,7 @@ export function foldText(text: string): string {
     .replace(FOREIGN_DIGITS, toAsciiDigit);
 }
 
-/** Unicode has the ten digits of a script in a row; the rows of some scripts touch. */
+/** Each script's ten digits are consecutive in Unicode; some runs adjoin others. */
 function toAsciiDigit(digit: string): string {
   const code = digit.codePointAt(0)!;
   let numBefore = 0;

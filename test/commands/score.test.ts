@@ -197,7 +197,7 @@ describe('score', () => {
       const { scores, complaints } = await score(['-'], settings, recorded);
       expect(complaints).toBe('');
       const other = await score(['-'], settings, own([], { question: 'Other?' }));
-      expect(other.complaints).toMatch(/^No question in .*jsonl for 1 transcript: /);
+      expect(other.complaints).toMatch(/^Found no matching question in .*jsonl for 1 transcript\./);
       expect(scores).toMatchObject([
         { behaviour: { gave_up: true, wrong_comparison: false, under_search: true } },
         { behaviour: { gave_up: false, incomplete_evidence: true } },

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readSections, type Columns, type Section } from '../../lib/data/documents.js';
 import { writeParquet } from '../../lib/io/parquet.js';
 import { folderForEach } from '../folder.js';
+import { slow } from '../full.js';
 
 const inFolder = folderForEach();
 
@@ -125,6 +126,8 @@ Keep it dry.
       { title: 'corpus', paragraphs: ['none'], id: 'b', isUntitled: true },
     ]);
     expect(plain(await read('corpus.jsonl.gz', gzipSync(lines)))).toHaveLength(2);
+    const chunks = 'doc_id,passage_id,text\n1,1-1,x\n1,1-2,y\n';
+    expect(await read('a.csv', chunks)).toMatchObject([{ id: '1-1' }, { id: '1-2' }]);
     for (const name of ['_id', 'docid', 'doc_id', 'docno', 'pid', 'passage_id'])
       expect(await read('a.csv', `${name},text\n007,x\n`)).toMatchObject([{ id: '007' }]);
     expect(plain(await read('a.json', '[{"name": "N", "body": ["x", "y"]}]'))).toEqual([
@@ -188,7 +191,7 @@ Keep it dry.
     await expect(read(name, content)).rejects.toThrow(message);
   });
 
-  it('rejects files that do not fit in a string, by their size', async () => {
+  slow('rejects files that do not fit in a string (needs test:full)', async () => {
     writeFileSync(inFolder('a.txt'), '');
     truncateSync(inFolder('a.txt'), 2 ** 29);
     await expect(readSections(inFolder('a.txt'))).rejects.toThrow(/half a gigabyte/);

@@ -1,5 +1,4 @@
-import { deviation as sampleDeviation, quantileSorted, range, sort, sum } from 'd3-array';
-import fc from 'fast-check';
+import { deviation as sampleDeviation, range, sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import {
   createBootstrap,
@@ -10,10 +9,8 @@ import {
 } from '../../lib/evaluation/bootstrap.js';
 import {
   contrastEstimate,
-  meanEstimate,
   percentileInterval,
   type Estimate,
-  tails,
 } from '../../lib/evaluation/estimate.js';
 import { MAIN_MEASURES, METRICS, type Measure } from '../../lib/evaluation/metrics.js';
 import type { QuestionResult } from '../../lib/evaluation/measurement.js';
@@ -186,94 +183,36 @@ it('draws the initial models of two models independently', () => {
   expect(base).not.toEqual(instruct);
 });
 
-describe('contrasts and intervals', () => {
-  const estimate = (value: number, samples: number[]): Estimate => ({
-    value,
-    samples: Float64Array.from(samples),
-  });
+it('rejects unknown methods and columns, and weights that split a stratum', () => {
+  const table = scoreTable(answers('a', [[0, 1]]), MAIN_MEASURES);
+  const bootstrap = createBootstrap(table, groupStrata(['x', 'x']), { random: createRandom(1) });
+  expect(bootstrap.resamples).toBe(10_000);
+  const estimate = (more: object, column = 'em', weights = [0.5, 0.5]) =>
+    bootstrap.estimator(
+      { method: 'a', model: 'base', ...more },
+      column,
+    )(Float64Array.from(weights));
+  expect(estimate({}).samples).toHaveLength(10_000);
+  expect(() => estimate({ method: 'b' })).toThrow('b from base');
+  expect(() => estimate({ model: 'instruct' })).toThrow(' from instruct, but');
+  expect(() => estimate({}, 'other')).toThrow(/^Expected a column of .*em, .* but got other\.$/);
+  expect(() => estimate({}, 'em', [0.4, 0.6])).toThrow('stratum');
+});
 
-  it('computes differences, ratios and means per resample', () => {
-    const [a, b] = [estimate(2, [1, 3]), estimate(4, [2, 6])];
-    expect(contrastEstimate(a, b, 'difference')).toEqual(estimate(-2, [-1, -3]));
-    expect(contrastEstimate(a, b, 'ratio')).toEqual(estimate(0.5, [0.5, 0.5]));
-    expect(meanEstimate([a, b])).toEqual(estimate(3, [1.5, 4.5]));
-  });
+it('ignores strata of weight 0', () => {
+  const table = scoreTable(answers('a', [[0, 0, 1, 1]]), MAIN_MEASURES);
+  const options = { random: createRandom(1), resamples: 20 };
+  const bootstrap = createBootstrap(table, groupStrata(['x', 'x', 'y', 'y']), options);
+  const estimate = bootstrap.estimator({ method: 'a', model: 'base' }, 'em');
+  const { value, samples } = estimate(Float64Array.of(0, 0, 0.5, 0.5));
+  expect([value, ...samples]).toEqual(Array(21).fill(1));
+});
 
-  it('gives no ratio if the denominator can be 0', () => {
-    const ratio = (a: Estimate, b: Estimate) => contrastEstimate(a, b, 'ratio');
-    const [one, some] = [estimate(1, [1, 1]), estimate(0, [0, 1])];
-    expect(ratio(one, estimate(1, [0, 1]))).toBeNull();
-    expect(ratio(one, estimate(0, [1, 1]))).toBeNull();
-    expect(ratio(some, one)).toEqual(some);
-  });
-
-  it('interpolates percentiles linearly', () => {
-    const interval = percentileInterval(estimate(20, range(41).reverse()));
-    expect(interval.value).toBe(20);
-    expect(interval.low).toBeCloseTo(1, 12);
-    expect(interval.high).toBeCloseTo(39, 12);
-    const narrow = percentileInterval(estimate(20, range(41)), 0.5);
-    expect([narrow.low, narrow.high]).toEqual([10, 30]);
-  });
-
-  it('gives the percentiles of the sorted samples without sorting them in place', () => {
-    const reals = fc.double({ noNaN: true, min: -1, max: 1 });
-    const values = fc.oneof(fc.integer({ min: 0, max: 5 }), reals);
-    const many = fc.array(values, { minLength: 1, maxLength: 700, size: 'max' });
-    fc.assert(
-      fc.property(many, fc.constantFrom(0.5, 0.9, 0.95), (samples, level) => {
-        const given = estimate(0, samples);
-        const { low, high } = percentileInterval(given, level);
-        expect([...given.samples]).toEqual(samples);
-        const sorted = sort(samples);
-        expect(low).toBeCloseTo(quantileSorted(sorted, (1 - level) / 2)!, 12);
-        expect(high).toBeCloseTo(quantileSorted(sorted, (1 + level) / 2)!, 12);
-      }),
-    );
-  });
-
-  it('sorts only a small fraction of many samples', () => {
-    const random = createRandom(3);
-    const samples = Float64Array.from({ length: 10_000 }, () => random.uniform());
-    const { lowTail, highTail } = tails(samples, 250, 9749);
-    const sorted = samples.toSorted();
-    expect(lowTail.toSorted()).toEqual(sorted.subarray(0, lowTail.length));
-    expect(highTail.toSorted()).toEqual(sorted.subarray(10_000 - highTail.length));
-    for (const { length } of [lowTail, highTail])
-      expect([length > 250, length < 1000]).toEqual([true, true]);
-  });
-
-  it('rejects unknown methods and columns, and weights that split a stratum', () => {
-    const table = scoreTable(answers('a', [[0, 1]]), MAIN_MEASURES);
-    const bootstrap = createBootstrap(table, groupStrata(['x', 'x']), { random: createRandom(1) });
-    expect(bootstrap.resamples).toBe(10_000);
-    const estimate = (more: object, column = 'em', weights = [0.5, 0.5]) =>
-      bootstrap.estimator(
-        { method: 'a', model: 'base', ...more },
-        column,
-      )(Float64Array.from(weights));
-    expect(estimate({}).samples).toHaveLength(10_000);
-    expect(() => estimate({ method: 'b' })).toThrow('b from base');
-    expect(() => estimate({ model: 'instruct' })).toThrow(' from instruct, but');
-    expect(() => estimate({}, 'other')).toThrow(/^Expected a column of .*em, .* but got other\.$/);
-    expect(() => estimate({}, 'em', [0.4, 0.6])).toThrow('stratum');
-  });
-
-  it('ignores strata of weight 0', () => {
-    const table = scoreTable(answers('a', [[0, 0, 1, 1]]), MAIN_MEASURES);
-    const options = { random: createRandom(1), resamples: 20 };
-    const bootstrap = createBootstrap(table, groupStrata(['x', 'x', 'y', 'y']), options);
-    const estimate = bootstrap.estimator({ method: 'a', model: 'base' }, 'em');
-    const { value, samples } = estimate(Float64Array.of(0, 0, 0.5, 0.5));
-    expect([value, ...samples]).toEqual(Array(21).fill(1));
-  });
-
-  it('depends only on the seed', () => {
-    const results = answers('a', [shareRight(30, 0.5)]);
-    const samples = (seed: number) => bootstrapOf(results, { resamples: 50, seed })('a').samples;
-    expect(samples(1)).toEqual(samples(1));
-    expect(samples(1)).not.toEqual(samples(2));
-  });
+it('depends only on the seed', () => {
+  const results = answers('a', [shareRight(30, 0.5)]);
+  const samples = (seed: number) => bootstrapOf(results, { resamples: 50, seed })('a').samples;
+  expect(samples(1)).toEqual(samples(1));
+  expect(samples(1)).not.toEqual(samples(2));
 });
 
 const ANSWER = result({ questionId: 'a' });

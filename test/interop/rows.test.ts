@@ -77,7 +77,7 @@ it('keeps a question of several lines, and rejects one that only the prompt has'
   ).rejects.toThrow(/row 0: expected one line after "Question: ", but got "Which\?\\nA\) x/);
 });
 
-it('asks what the last user message asks, unless a column has the question', async () => {
+it('takes the question from the last user message unless a column has it', async () => {
   const row = {
     data_source: 'nq',
     prompt: [

@@ -208,7 +208,7 @@ describe('requestJson', () => {
     raw.close();
   });
 
-  it('hangs up at the first event that is rejected', async () => {
+  it('hangs up when an event is rejected', async () => {
     const streaming = createHttpServer((_, response) => {
       response.write('data: bad\n\n');
       const timer = setInterval(() => response.write('data: more\n\n'), 5);

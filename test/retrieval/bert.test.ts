@@ -140,7 +140,7 @@ describe('loadBertEncoder', () => {
     const expected = await encode({ prompts: { query: 'find: ' } }, 'query');
     for (const prompts of [{ document: 'find: ' }, { corpus: 'find: ', query: '' }])
       expect(await encode({ prompts }, 'passage')).toEqual(expected);
-    // sentence-transformers 6 applies a default prompt in neither.
+    // sentence-transformers 6 applies a default prompt to neither.
     const search = { prompts: { search: 'find: ' }, default_prompt_name: 'search' };
     for (const kind of ['query', 'passage'] as const)
       expect(await encode(search, kind)).toEqual(await encode({}, kind));

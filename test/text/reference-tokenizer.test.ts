@@ -1,4 +1,4 @@
-/** Against recordings of the Rust crate, or its documented rules. */
+/** Checked against recordings of the Rust crate or its documented rules. */
 import { expect, it } from 'vitest';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import REFERENCE from '../fixtures/reference-tokenizer.json' with { type: 'json' };
@@ -97,7 +97,7 @@ it('marks only the start of a text, not what follows an added token', () => {
   }
 });
 
-it('finds added tokens before those of the normalised text', () => {
+it('finds added tokens that are not normalised before those that are', () => {
   const names = ['?', 'a', '>', ' ', '> ', 'a>'];
   const vocab = Object.fromEntries(names.slice(0, -2).map((name, i) => [name, i]));
   const tokenizer = createTokenizer({

@@ -314,7 +314,7 @@ describe('createTokenizer', () => {
     expect(filled.encode('a')).toEqual(createTokenizer(ordinary).encode('a'));
   });
 
-  it('takes a token as special if either file does', () => {
+  it('treats a token as special if either file does', () => {
     const [token] = added(['<x>'], { id: 999, special: false });
     const json = { ...TOKENIZER_JSON, added_tokens: [token] };
     const decoder = { [token.id]: { ...token, special: true } };

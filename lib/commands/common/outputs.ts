@@ -45,7 +45,7 @@ function requireCreatable(path: string): void {
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
   if (existing !== resolve(path) && !statIfExists(existing)?.isDirectory())
     throw new Error(
-      `Expected a path to write to, but ${shortPath(existing)} in ${shortPath(path)} is no folder. Choose another output.`,
+      `Expected a path to write to, but ${shortPath(existing)} in ${shortPath(path)} is not a folder. Choose another output.`,
     );
   accessSync(existing, constants.W_OK);
 }

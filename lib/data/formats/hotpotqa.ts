@@ -35,15 +35,24 @@ export interface Article {
   evidence: string[];
 }
 
-export const includesAnswer = (text: string, part: string): boolean =>
-  normalizeAnswer(text).includes(normalizeAnswer(part));
+export function includesAnswer(text: string, part: string): boolean {
+  const key = normalizeAnswer(part);
+  return key ? normalizeAnswer(text).includes(key) : text.includes(part.trim());
+}
 /** Drops a title's qualifier: `Capote (film)` becomes `Capote`. */
 export const plainTitle = (title: string): string => title.replace(/ \([^)]*\)$/, '');
-/** What is compared of a name; one of punctuation only is compared as it is. */
+/** The form in which names are compared; one made only of punctuation stays as it is. */
 export const nameKey = (name: string): string => normalizeAnswer(name) || name.trim();
-/** Whether an article is about an entity: its title is the name, or but for a qualifier. */
-export const isNamed = (title: string, entity: string): boolean =>
-  [title, plainTitle(title)].some((name) => nameKey(name) === nameKey(entity));
+/** The articles whose title is an entity's name, or else that name with a qualifier. */
+export function findNamed<T extends { title: string }>(
+  articles: readonly T[],
+  entity: string,
+): T[] {
+  const key = nameKey(entity);
+  const exact = articles.filter(({ title }) => nameKey(title) === key);
+  if (exact.length > 0) return exact;
+  return articles.filter(({ title }) => nameKey(plainTitle(title)) === key);
+}
 
 /** The articles of a bridge question in search order; null if unknown. */
 function bridgeOrder([a, b]: readonly Article[], answer: string): [Article, Article] | null {

@@ -11,7 +11,7 @@ import { sentenceAbout } from '../../text/sentences.js';
 import { dataSetFiles, loadQuestions, readPassages } from '../flashrag.js';
 import { questionType, type Question, type QuestionGraph } from '../question.js';
 import { annotatedPassages, type DataFormat, type PassageCollector } from './format.js';
-import { articleGraph, hotpotqa, includesAnswer, isNamed, type Article } from './hotpotqa.js';
+import { articleGraph, findNamed, hotpotqa, includesAnswer, type Article } from './hotpotqa.js';
 import { decompositionGraph, musique } from './musique.js';
 import { evidencesSchema, tripleGraph, twoWiki } from './two-wiki.js';
 
@@ -168,7 +168,7 @@ function annotatedGraph(question: Question, passages: PassageCollector): Questio
   if (evidences?.length)
     return tripleGraph(evidences, {
       type,
-      findEvidence: (entity) => findIds(({ title }) => isNamed(title, entity)),
+      findEvidence: (entity) => findNamed(support, entity).map(({ id }) => id),
     });
   if (decomposition?.length)
     return decompositionGraph(

@@ -15,7 +15,7 @@ import {
   tuples,
   type DataFormat,
 } from './format.js';
-import { hotpotSchema, isNamed, nameKey } from './hotpotqa.js';
+import { findNamed, hotpotSchema, nameKey } from './hotpotqa.js';
 
 /** Triples of subject, relation and object. */
 export const evidencesSchema = tuples(
@@ -81,20 +81,15 @@ export const twoWiki: DataFormat = {
     }));
     if (!answer) return null;
     countIncomplete(annotated, passages);
-    const findIds = (matches: (one: (typeof added)[number]) => boolean): string[] =>
-      added.filter(matches).map(({ passage }) => passage);
-    const findArticle = (name: string): string[] =>
-      findIds(({ title }) => nameKey(title) === nameKey(name));
-    const supporting = [
-      ...new Set(annotated.supporting_facts.flatMap(([title]) => findArticle(title))),
-    ];
+    const withTitle = (name: string) =>
+      added.filter(({ title }) => nameKey(title) === nameKey(name));
+    const support = [...new Set(annotated.supporting_facts.flatMap(([title]) => withTitle(title)))];
+    const supporting = [...new Set(support.map(({ passage }) => passage))];
     // A subject may lack its article's qualifier, such as `(film)`.
     const findEvidence = (entity: string): string[] => {
-      const exact = findArticle(entity);
-      if (exact.length > 0) return exact;
-      return findIds(
-        ({ title, passage }) => supporting.includes(passage) && isNamed(title, entity),
-      );
+      const named = findNamed(support, entity);
+      const articles = named.length > 0 ? named : withTitle(entity);
+      return articles.map(({ passage }) => passage);
     };
     const triples = tripleGraph(annotated.evidences, { type, findEvidence });
     const graph = triples.length > 0 && { graph: triples };

@@ -37,7 +37,7 @@ import { INIT_SEEDS, listRuns } from '../running/runs.js';
 import { planTraining } from '../running/train-runs.js';
 import { addTiming, loadTiming, timingExperiment, type TimedAnswer } from '../timing.js';
 import { baselineClaims, isRepeated } from './claims.js';
-import { COMPARISONS, EM_GAP, PREDICTED } from './predictions.js';
+import { COMPARISONS, EM_GAP, PARALLELSEARCH, PREDICTED } from './predictions.js';
 import {
   decideSides,
   meanRanks,
@@ -48,8 +48,6 @@ import {
   isInTable,
   type Spread,
 } from './spread.js';
-
-const PARALLELSEARCH = 'parallelsearch';
 
 const [PARALLELSEARCH_COLOR] = seriesChannels('method', [PARALLELSEARCH]).color.scale.range;
 

@@ -2,7 +2,7 @@
 import type { Predicted } from '../results/summary.js';
 import { INITIAL_MODELS } from '../../training/models.js';
 
-const PARALLELSEARCH = 'parallelsearch';
+export const PARALLELSEARCH = 'parallelsearch';
 
 const AVERAGE = { benchmark: 'average', subset: 'all', model: 'all', kind: 'difference' };
 

@@ -103,7 +103,7 @@ class Simulation {
   }
 
   run(): SimulatedTime {
-    while (this.hasWork()) {
+    while (this.startNext()) {
       this.spend(this.nextEventMs());
       this.finishCalls();
       this.finishSearches();
@@ -119,8 +119,8 @@ class Simulation {
     };
   }
 
-  /** Starts what had to wait for all others, if they are done. */
-  private hasWork(): boolean {
+  /** Starts rows that had to wait for all others. @returns whether anything is running */
+  private startNext(): boolean {
     const isBusy = this.searching.length > 0 || this.replicas.some((one) => one.active.length > 0);
     if (isBusy) return true;
     if (this.together.length > 0) {

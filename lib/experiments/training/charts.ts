@@ -16,7 +16,7 @@ interface Tables {
   curves: readonly (TrainingRow & { test: string })[];
 }
 
-/** Draws a chart of some rows, or null if there are none of them yet. */
+/** Draws a chart, or returns null if it has no rows yet. */
 type Draw = (tables: Tables) => Chart | null;
 
 const leads =

@@ -14,7 +14,7 @@ export interface PreparedChart {
   spec: VegaLiteSpec;
   /** Static, if the chart could start work in the browser, or cannot be drawn there. */
   still?: string;
-  /** Vega's, of what the chart shows otherwise than specified. */
+  /** Vega's warnings: the chart may not look as specified. */
   warnings: readonly string[];
 }
 

@@ -79,7 +79,7 @@ export function attachedPicture(
   const mime = PICTURES.find((known) => known in bundle);
   if (mime === undefined) return undefined;
   const text = joinLines(bundle[mime] as string | string[]);
-  // Jupyter encodes all attachments, also SVG, whose text other programs write.
+  // Jupyter base64-encodes every attachment, even SVG, which others write as text.
   const isEncodedSvg = mime === MIME.svg && !text.trimStart().startsWith('<');
   return picture(mime, isEncodedSvg ? Buffer.from(text, 'base64').toString() : text, alt);
 }
@@ -157,7 +157,7 @@ const CODE_SPAN = /(?<ticks>`+)(?!`)(?:(?:(?!\n\s*\n)[^])*?(?<!`)\k<ticks>(?!`))
 const MATH_OR_OTHER = new RegExp(`${MATH.source}|(?<other>${anyOf([ESCAPE, CODE_SPAN])})`, 'g');
 /** Stands for a bar in a formula. */
 const BAR = '\ufdd0';
-/** Stands for the backslash of a `\begin` without an end, which is then sought once. */
+/** Replaces the backslash of an unclosed `\begin`, so that its end is sought only once. */
 const BACKSLASH = '\ufdd1';
 const restoreMarks = (text: string): string =>
   text.replaceAll(BAR, '|').replaceAll(BACKSLASH, '\\');
@@ -218,8 +218,9 @@ function keepCells(markdown: Parser): void {
     state.tokens = state.tokens.flatMap((token) => {
       if (token.type === 'tr_open')
         written = lines[token.map![0]].replace(/^[\s>]*\|?|(?<!\\)\|\s*$/g, '').split(/(?<!\\)\|/);
-      if (/^t[dh]_open$/.test(token.type)) written.shift();
-      if (token.type !== 'tr_close') return token;
+      if (token.type === 'th_open') written = []; // a header has no extra cells
+      if (token.type === 'td_open') written.shift();
+      if (token.type !== 'tr_close' || written.every((cell) => cell.trim() === '')) return token;
       const cells = written.flatMap((cell) => [
         newToken('td_open', 'td', 1),
         newToken('inline', '', 0, cell.trim()),

@@ -89,7 +89,7 @@ function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Co
     const figure = chartFigure({ id, name, spec, drawing, isStill: still !== undefined });
     rendering.hasChart = true;
     rendering.numCharts++;
-    const note = `Vega warns of this chart: ${warnings.join('; ')}`;
+    const note = `Vega warns about this chart: ${warnings.join('; ')}`;
     return [figure, warnings.length > 0 && pre(note)];
   }
   if (MIME.table in data) {

@@ -27,8 +27,10 @@ export interface OpenAiOptions extends RemoteOptions {
 }
 
 /** The API's address without paths such as `/chat/completions`; a query stays. */
-export const trimEndpoint = (url: string): string =>
-  url.replace(/\/+(?=\?|$)/, '').replace(/\/((chat\/)?completions|models)(?=\?|$)/, '');
+export function trimEndpoint(url: string): string {
+  const [, path, query] = /^([^?]*)(.*)$/s.exec(url)!;
+  return path.replace(/\/+$/, '').replace(/\/((chat\/)?completions|models)$/, '') + query;
+}
 
 /** The address of a path of the API, which comes before the query. */
 export const endpointUrl = (base: string, path: string): string => base.replace(/(?=\?|$)/, path);

@@ -135,8 +135,6 @@ interface FamilyTraits {
   architecture: string;
   biases: (fields: ConfigFields) => ModelConfig['biases'];
   qkNorm?: boolean;
-  /** Whether versions of transformers differ in the end token that is used by default. */
-  needsEos?: boolean;
   /** The attention window of layers with a sliding window, in tokens. */
   window?: (fields: ConfigFields) => number | null;
   format: (config: ModelConfig) => Record<string, unknown>;
@@ -150,14 +148,12 @@ const TRAITS: FamilyTraits[] = [
   {
     name: 'llama',
     architecture: 'LlamaForCausalLM',
-    needsEos: true,
     biases: ({ attention_bias: qkv, mlp_bias: mlp }) => ({ qkv, o: qkv, mlp }),
     format: ({ biases }) => ({ attention_bias: biases.qkv, mlp_bias: biases.mlp }),
   },
   {
     name: 'mistral',
     architecture: 'MistralForCausalLM',
-    needsEos: true,
     biases: () => ({ qkv: false, o: false, mlp: false }),
     // The default in transformers is 4,096.
     window: ({ sliding_window }) => (sliding_window === undefined ? 4096 : sliding_window),
@@ -207,15 +203,11 @@ const MAX_POSITION_VALUES = 2 ** 27;
 
 function parseConfig(
   json: unknown,
-  { name, biases, qkNorm = false, needsEos, window }: FamilyTraits,
+  { name, biases, qkNorm = false, window }: FamilyTraits,
 ): ModelConfig {
   const { data: c, error } = configSchema.safeParse(json);
   if (!c)
     throw new Error(`Expected the config.json of a ${name} model, but ${describeFaults(error)}`);
-  if (needsEos && c.eos_token_id === undefined)
-    throw new Error(
-      `Expected eos_token_id in the config.json of a ${name} model, since versions of transformers differ in its default. Add the id of the end token, or null for none.`,
-    );
   const numKeyValueHeads = c.num_key_value_heads ?? c.num_attention_heads;
   if (c.num_attention_heads % numKeyValueHeads !== 0)
     throw new Error(

@@ -84,8 +84,20 @@ export function createModel(
   const config = parseModelConfig(contents.config);
   const { endTokens, note } = parseGeneration(contents.generation);
   config.eosTokenIds = [endTokens ?? config.eosTokenIds].flat();
+  // The default of some classes, but not of generate in transformers 5.
+  const endless =
+    config.eosTokenIds.length === 0 &&
+    'no eos_token_id in config.json or generation_config.json: only closing tags and the limit of tokens end a reply';
   const tokenizer = makeTokenizer(tokenizerJson, tokenizerConfig);
   requireIdsBelow(tokenizer, config.vocabSize);
   const weights = weightsFromArrays(contents.arrays, config);
-  return { config, tokenizerJson, tokenizerConfig, tokenizer, weights, note };
+  const notes = [note, endless].filter(Boolean).join('; ');
+  return {
+    config,
+    tokenizerJson,
+    tokenizerConfig,
+    tokenizer,
+    weights,
+    ...(notes !== '' && { note: notes }),
+  };
 }

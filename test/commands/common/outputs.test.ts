@@ -92,8 +92,8 @@ it.each([
   ['view a=t.jsonl b=link.jsonl', 'link.jsonl is the same as t.jsonl'],
   ['export verifiers t.jsonl t.jsonl -o new', 'Leave one out'],
   ['view t.jsonl --out page.html.gz', 'Leave out the ending .gz'],
-  [`${evaluate} --out t.jsonl/new/a.jsonl`, 't.jsonl in t.jsonl/new/a.jsonl is no folder'],
-  ['data convert corpus --out n.ipynb/a', 'n.ipynb in n.ipynb/a is no folder'],
+  [`${evaluate} --out t.jsonl/new/a.jsonl`, 't.jsonl in t.jsonl/new/a.jsonl is not a folder'],
+  ['data convert corpus --out n.ipynb/a', 'n.ipynb in n.ipynb/a is not a folder'],
 ])(
   'rejects -, archives and paths in files as output, and a file given twice: %s',
   async (args, reason) => {
@@ -162,6 +162,8 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       chmodSync(inFolder('kept.html'), 0o444);
       expect(run(`${view} kept.html`).stderr).toContain('EACCES');
       expect(readFileSync(inFolder('kept.html'), 'utf8')).toBe('kept');
+      mkdirSync(inFolder('read-only'), { mode: 0o555 });
+      expect(run(`${view} read-only/new.html`).stderr).toMatch(/Could not write to .*EACCES/);
     });
 
     it('does not stop a command when its reader exits, but fails if results are lost', () => {

@@ -7,7 +7,6 @@ import { CONFIG } from '../../training/tiny.js';
 
 const SMOLLM2 = parseModelConfig({
   model_type: 'llama',
-  eos_token_id: null,
   vocab_size: 49152,
   hidden_size: 576,
   intermediate_size: 1536,

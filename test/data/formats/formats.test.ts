@@ -123,7 +123,7 @@ describe('2WikiMultiHopQA', () => {
     );
   });
 
-  it('finds articles by titles with qualifiers, or of punctuation only', () => {
+  it('finds articles whose titles have qualifiers or only punctuation', () => {
     const passages = new PassageCollector();
     const question = read(
       twoWiki,
@@ -134,6 +134,7 @@ describe('2WikiMultiHopQA', () => {
           ['???', ['An album.']],
           ['Red River (film)', ['Bo Reed directed it.']],
           ['Red River (song)', ['No support.']],
+          ['Red River', ['No support, either.']],
         ],
         supporting_facts: [
           ['!!!', 0],

@@ -411,7 +411,7 @@ describe('outputs and cells of all kinds', () => {
     const html = await page(cell);
     // The text is UTF-8 now, whatever the file was.
     expect(html).toContain(`<img alt="own" src="data:image/svg+xml;base64,${btoa(svg)}">`);
-    // As nbconvert.
+    // nbconvert does the same.
     expect(html).toContain(`<img alt="jupyter" src="data:image/svg+xml;base64,${btoa(svg)}">`);
     expect(html).toContain('<img alt="data" src="data:image/png;base64,UE5H">');
     expect(html).toContain(
@@ -440,7 +440,7 @@ describe('outputs and cells of all kinds', () => {
     ['an axis as wide as the page', { width: 'container', encoding: { x: NUMBER } }, undefined],
   ])("states Vega's warnings: %s", async (_, change, warning) => {
     const spec = { mark: 'point', data: { values: [{ a: 0 }, { a: 10 }] }, ...change };
-    const [, note] = /Vega warns of this chart: ([^<]*)/.exec(
+    const [, note] = /Vega warns about this chart: ([^<]*)/.exec(
       await page(displayed({ [MIME.vegaLite]: spec })),
     ) ?? [''];
     expect(note ?? '').toMatch(warning ?? /^$/);
@@ -453,7 +453,7 @@ describe('outputs and cells of all kinds', () => {
 
   it('leaves formulas unchanged', async () => {
     const lines = ['$\\{1, 2\\}$', '$a *b* c$', '$x_i \\\\ y_i * z_i$'];
-    // Jupyter's other marks.
+    // Jupyter's other delimiters.
     const others = ['$ x * \\{y\\} * z $', '\\\\(x *y* z\\\\)', '\\\\[\n*x* \\{y\\}\n\\\\]'];
     const formulas = [...lines, ...others, '$$\nf_*(x) = *\\\\\n$$'];
     const html = await page(markdown(`The set ${formulas.join(' and ')}, for $5 or *$6*.`));
@@ -494,9 +494,14 @@ describe('outputs and cells of all kinds', () => {
   });
 
   it('shows cells beyond the columns of a table, which GFM drops', async () => {
-    const rows = ['| 1 | 2 | *c* | d\\|e |', '3|4', '|5|'];
-    const tables = ['', '> '].map((start) =>
-      [`| a | b |`, `|---|---|`, ...rows].map((line) => start + line).join('\n'),
+    const rows = ['| 1 | 2 | *c* | d\\|e |', '3|4', '|5| | |'];
+    const places = [
+      ['', ''],
+      ['> ', '> '],
+      ['- ', '  '],
+    ];
+    const tables = places.map(
+      ([first, start]) => first + ['| a | b |', '|---|---|', ...rows].join(`\n${start}`),
     );
     for (const table of tables) {
       const html = await page(markdown(table));

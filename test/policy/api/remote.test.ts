@@ -4,6 +4,7 @@ import { json } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { serveLocally } from '../../../lib/io/local-server.js';
+import { endpointUrl, trimEndpoint } from '../../../lib/policy/api/openai-server.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { openCompletionsPolicy } from '../../../lib/policy/api/openai-completions.js';
 import type { OpenAiOptions } from '../../../lib/policy/api/openai-server.js';
@@ -306,4 +307,14 @@ it('rejects missing or mismatched models and tokenizers', async () => {
     generate: async () => [{ tokenIds: [300, 301], text: 'other words', finish: 'stop' as const }],
   });
   await expect(answerOf(policy)).rejects.toThrow(folder);
+});
+
+it.each([
+  ['http://x/v1/', 'http://x/v1/models'],
+  ['http://x/v1/chat/completions', 'http://x/v1/models'],
+  ['http://x/v1/completions/?a=b', 'http://x/v1/models?a=b'],
+  ['http://x/v1?path=/models', 'http://x/v1/models?path=/models'],
+  ['http://x/v1?path=/a/', 'http://x/v1/models?path=/a/'],
+])('puts paths of the API before the query: %s', (address, url) => {
+  expect(endpointUrl(trimEndpoint(address), '/models')).toBe(url);
 });

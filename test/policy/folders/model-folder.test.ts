@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, truncateSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readJson } from '../../../lib/io/files.js';
@@ -137,6 +137,19 @@ describe('generation_config.json', () => {
     };
     const noted = /: num_beams 4, early_stopping true, stop_strings \["x"\]$/;
     expect((await load(others)).note).toMatch(noted);
+  });
+
+  it('is not needed for an end token; a model without one has a note', async () => {
+    await saveModel(inFolder(), tinyModel(), { storage: 'F32' });
+    const config = inFolder('config.json');
+    const { eos_token_id: _, ...endless } = JSON.parse(readFileSync(config, 'utf8')) as {
+      eos_token_id: unknown;
+    };
+    writeFileSync(config, JSON.stringify(endless));
+    expect((await loadLocalPolicy(inFolder())).note).toContain('no eos_token_id in config.json');
+    writeFileSync(inFolder('generation_config.json'), '{ "eos_token_id": 7 }');
+    const policy = await loadLocalPolicy(inFolder());
+    expect([policy.config.eosTokenIds, policy.note]).toEqual([[7], undefined]);
   });
 
   it.each([

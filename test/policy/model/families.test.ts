@@ -27,7 +27,6 @@ const MINIMAL = {
   num_attention_heads: 8,
   max_position_embeddings: 256,
   rms_norm_eps: 1e-5,
-  eos_token_id: null,
 };
 
 const LINEAR = { rope_type: 'linear', factor: 2 };
@@ -142,7 +141,6 @@ describe('llama', () => {
   it.each([
     ['vocab_size', 0],
     ['hidden_size', undefined],
-    ['eos_token_id', undefined],
     ['num_hidden_layers', 2 ** 31],
     ['num_attention_heads', 1e9],
     ['num_key_value_heads', 1e9],
