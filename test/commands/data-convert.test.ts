@@ -130,7 +130,7 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
     const { code } = await convert(['nq', 'triviaqa', '--out', 'both']);
     expect(code).toBe(0);
     const rows = await convert(['nq', '--to', 'hotpotqa', '--out', 'rows-of-nq']);
-    expect(rows.stderr).toContain('Wrote 1 questions without paragraphs');
+    expect(rows.stderr).toContain('Wrote 1 question without paragraphs');
     const ids = linesOf(at('both', 'questions.jsonl')).map((line) => (line as { id: string }).id);
     expect(ids).toEqual(['nq-test_0', 'triviaqa-test_0']);
     expect(await refused(['nq', 'other/nq', '--out', 'none'])).toContain('Who of other/nq?');

@@ -157,7 +157,7 @@ const CODE_SPAN = /(?<ticks>`+)(?!`)(?:(?:(?!\n\s*\n)[^])*?(?<!`)\k<ticks>(?!`))
 const MATH_OR_OTHER = new RegExp(`${MATH.source}|(?<other>${anyOf([ESCAPE, CODE_SPAN])})`, 'g');
 /** Stands for a bar in a formula. */
 const BAR = '\ufdd0';
-/** Replaces the backslash of an unclosed `\begin`, so that its end is sought only once. */
+/** Replaces the backslash of an unclosed `\begin`, whose end is then sought only once. */
 const BACKSLASH = '\ufdd1';
 const restoreMarks = (text: string): string =>
   text.replaceAll(BAR, '|').replaceAll(BACKSLASH, '\\');
