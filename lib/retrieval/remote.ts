@@ -11,12 +11,20 @@ import { requireInteger, type RetrievedPassage, type Retriever } from './retriev
  * "score"}]]}`, one list per query. Source: PeterGriffinJin/Search-R1,
  * search_r1/search/retrieval_server.py.
  */
-export const retrieveRequestSchema = z.strictObject({
-  queries: boundedArray(z.string()).refine(({ length }) => length > 0, 'Expected a query'),
-  // Python clients send null for unset options.
-  topk: z.int().min(1).nullish(),
-  return_scores: z.boolean().nullish(),
-});
+export const retrieveRequestSchema = z.strictObject(
+  {
+    queries: boundedArray(z.string()).refine(({ length }) => length > 0, 'Expected a query'),
+    // Python clients send null for unset options.
+    topk: z.int().min(1).nullish(),
+    return_scores: z.boolean().nullish(),
+  },
+  {
+    error: ({ code, keys }) =>
+      code === 'unrecognized_keys'
+        ? `Expected only queries, topk and return_scores, but got ${JSON.stringify(keys)}`
+        : undefined,
+  },
+);
 
 const responseSchema = z.object({
   result: boundedArray(

@@ -86,7 +86,7 @@ describe('startRetrievalServer', () => {
     ['not UTF-8', Buffer.from('{"queries": ["Århus"]}', 'latin1'), 400, 'UTF-8'],
     ['queries of the wrong type', { queries: 'a' }, 400, 'queries'],
     ['no queries', { queries: [] }, 400, 'queries'],
-    ['another name of topk', { queries: ['a'], top_k: 1 }, 400, 'top_k'],
+    ['another name of topk', { queries: ['a'], top_k: 1 }, 400, 'only queries, topk and'],
     ['topk below 1', { queries: ['a'], topk: 0 }, 400, 'topk'],
     ['topk above the limit', { queries: ['a'], topk: 11 }, 400, 'at most 10'],
     ['too many queries', { queries: ['a', 'b', 'c'] }, 400, 'at most 2'],
