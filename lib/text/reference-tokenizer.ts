@@ -75,6 +75,10 @@ const behaviorSchema = z
   .pipe(z.enum(['isolated', 'removed', 'contiguous', 'mergedwithprevious', 'mergedwithnext']));
 type Behavior = z.infer<typeof behaviorSchema>;
 
+/** V8 finds empty matches of lookbehinds between two surrogates. */
+const isInsideCharacter = (text: string, index: number): boolean =>
+  text.codePointAt(index - 1)! > 0xffff;
+
 /** Splits a text at a pattern's matches, as the reference's `SplitDelimiterBehavior`. */
 function splitAt(
   text: string,
@@ -82,16 +86,20 @@ function splitAt(
   { behavior, invert }: { behavior: Behavior; invert: boolean },
 ): string[] {
   const pieces: { text: string; isMatch: boolean }[] = [];
-  const add = (start: number, end: number, isMatch: boolean): void => {
-    if (end > start) pieces.push({ text: text.slice(start, end), isMatch });
+  const addBetween = (start: number, end: number): void => {
+    if (end > start) pieces.push({ text: text.slice(start, end), isMatch: invert });
   };
   let start = 0;
   for (const { 0: found, index } of text.matchAll(pattern)) {
-    add(start, index, invert);
-    add(index, (start = index + found.length), !invert);
+    if (found === '' && (index === start || isInsideCharacter(text, index))) continue;
+    addBetween(start, index);
+    start = index + found.length;
+    // An empty match separates, too.
+    pieces.push({ text: found, isMatch: !invert });
   }
-  add(start, text.length, invert);
-  if (behavior === 'removed') return pieces.flatMap((piece) => (piece.isMatch ? [] : [piece.text]));
+  addBetween(start, text.length);
+  if (behavior === 'removed')
+    return pieces.flatMap(({ text, isMatch }) => (isMatch || text === '' ? [] : [text]));
   const joins = (i: number): boolean => {
     const previous = pieces[i - 1]?.isMatch;
     const piece = pieces[i].isMatch;
@@ -107,7 +115,8 @@ function splitAt(
         .slice(from, starts[n + 1])
         .map((piece) => piece.text)
         .join(''),
-    );
+    )
+    .filter((piece) => piece !== '');
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

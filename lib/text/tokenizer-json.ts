@@ -21,10 +21,12 @@ const POSSESSIVE =
 
 /**
  * Writes `a++` as `a+(?!a)`: the package lets such quantifiers give back what they took.
- * @throws Error for groups that do not give back, which tiktoken's patterns lack
+ * @throws Error for `\G`, which the package reads as a letter, and for groups that do not
+ * give back; tiktoken's patterns have neither
  */
 function withoutPossessive(regex: string): string {
   const rest = regex.replace(POSSESSIVE, (match, atom: string, quantifier?: string) => {
+    if (atom === '\\G') throw new Error(`\\G is not supported, in ${regex}`);
     if (!quantifier) return match;
     return quantifier === '?' ? `(?:${atom}|(?!${atom}))` : `${atom}${quantifier}(?!${atom})`;
   });

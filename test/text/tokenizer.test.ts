@@ -425,6 +425,7 @@ describe('createTokenizer', () => {
       },
     ],
     ['pattern', { pre_tokenizer: { type: 'Split', pattern: {}, behavior: 'Removed' } }],
+    ['\\G is not supported', { pre_tokenizer: regexSplit('\\Ga') }],
     ['give back', { pre_tokenizer: regexSplit('(?>a+)b') }],
     ['give back', { pre_tokenizer: regexSplit('(?:ab)++') }],
   ])('rejects unsupported settings: %s', (name, change) => {
