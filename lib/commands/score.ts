@@ -69,10 +69,8 @@ export async function runScore(
   let numUnknown = 0;
   const score = (value: unknown): Score => {
     const parsed = parseTrajectory(value);
-    if (parsed.goldenAnswers.every((answer) => answer.trim() === ''))
-      throw new Error(
-        `golden_answers: Expected at least one right answer, but got ${JSON.stringify(parsed.goldenAnswers)}.`,
-      );
+    if (parsed.goldenAnswers.length === 0)
+      throw new Error('golden_answers: Expected at least one right answer, but got [].');
     const trajectory = { ...parsed, maxSearchTurns: parsed.maxSearchTurns ?? settings.maxTurns };
     const { questionId: id, question: text, metadata } = trajectory;
     const question = find({ id, question: text, benchmark: metadata?.benchmark });

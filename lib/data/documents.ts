@@ -8,6 +8,7 @@ import MarkdownIt from 'markdown-it';
 import Papa from 'papaparse';
 import { parse, type DefaultTreeAdapterTypes } from 'parse5';
 import { unpack } from '../io/files.js';
+import { nameFormat } from '../io/formats.js';
 import { parseJson } from '../io/json.js';
 import { readParquet } from '../io/parquet.js';
 import { ownValue } from '../own-value.js';
@@ -228,7 +229,12 @@ function findColumn(
   const wanted = given === undefined ? GUESSES[kind] : [given];
   const isSame = (name: string, other: string): boolean =>
     name === other || (given === undefined && name.trim().toLowerCase() === other);
-  const column = wanted.flatMap((guess) => names.filter((name) => isSame(name, guess)))[0];
+  const matches = wanted.map((guess) => names.filter((name) => isSame(name, guess)));
+  const [column, other] = matches.find(({ length }) => length > 0) ?? [];
+  if (other !== undefined)
+    throw new Error(
+      `expected one column ${kind}, but got ${formatList([column!, other])}. ${kind === 'id' ? 'Rename one' : `Name it with --${kind}`}.`,
+    );
   if (column === undefined && (given !== undefined || kind === 'text'))
     throw new Error(
       given === undefined
@@ -367,7 +373,8 @@ function decodeDocument(bytes: Uint8Array, ending: string): string {
     if ((cause as NodeJS.ErrnoException).code === 'ERR_STRING_TOO_LONG')
       throw new Error('expected at most half a gigabyte of text. Split the file.', { cause });
     const fault = cause instanceof RangeError ? 'this encoding is not known' : 'got other bytes';
-    const message = `expected text in ${encoding}, but ${fault}. Save it as UTF-8.`;
+    const reason = nameFormat(bytes) ?? `${fault}. Save it as UTF-8.`;
+    const message = `expected text in ${encoding}, but ${reason}`;
     throw new Error(message, { cause });
   }
 }

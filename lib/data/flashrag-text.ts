@@ -2,21 +2,29 @@
 import { z } from 'zod';
 import { parseJson } from '../io/json.js';
 import { splitContents, withTitle, type Passage } from './passage.js';
-import { questionMetadataSchema, type Question, type QuestionMetadata } from './question.js';
+import {
+  goldenAnswerSchema,
+  questionMetadataSchema,
+  type Question,
+  type QuestionMetadata,
+} from './question.js';
 
 const idSchema = z
   .union([z.string().min(1), z.number()], 'expected text or a number')
   .transform(String);
+const titleSchema = z
+  .union([z.string(), z.number()], 'expected text or a number')
+  .transform(String);
 
 const passageSchema = z
-  .object({ id: idSchema, contents: z.string().min(1), title: z.string().nullish().catch(null) })
+  .object({ id: idSchema, contents: z.string().min(1), title: titleSchema.nullish() })
   .transform(({ id, contents, title }) => ({ id, contents: withTitle(contents, title) }));
 
 /** A question line; `golden_answers` and `question` are FlashRAG's names. */
 export const questionSchema = z.object({
   id: idSchema,
   question: z.string().min(1),
-  golden_answers: z.array(z.string()).min(1),
+  golden_answers: z.array(goldenAnswerSchema).min(1),
   metadata: questionMetadataSchema.nullish(),
   split: z.string().optional(),
 });

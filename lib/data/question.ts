@@ -7,6 +7,11 @@ import { z } from 'zod';
 import { ownValue } from '../own-value.js';
 import { createRandom } from '../random.js';
 
+/** A blank one would match every empty answer. */
+export const goldenAnswerSchema = z
+  .string()
+  .regex(/\S/, 'expected a right answer, but got a blank text; leave it out');
+
 export const subQuestionSchema = z.object({
   /** Id within the graph, such as `q1`. */
   id: z.string().min(1),

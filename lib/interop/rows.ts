@@ -3,7 +3,12 @@
  * `reward_model`, `extra_info`. Also reads Search-R1's files.
  */
 import { z } from 'zod';
-import { questionMetadataSchema, type Question, questionType } from '../data/question.js';
+import {
+  goldenAnswerSchema,
+  questionMetadataSchema,
+  questionType,
+  type Question,
+} from '../data/question.js';
 import { describeFaults, parseJson } from '../io/json.js';
 import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
 import type { RolloutConfig } from '../rollout/options.js';
@@ -63,8 +68,8 @@ export async function writeRows(
 
 /** One right answer, or several. */
 export const answersSchema = z.union([
-  z.string().transform((answer) => [answer]),
-  z.array(z.string()),
+  z.string().transform((answer) => (answer.trim() === '' ? [] : [answer])),
+  z.array(goldenAnswerSchema),
 ]);
 
 const text = z.string().nullish();

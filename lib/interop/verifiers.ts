@@ -125,10 +125,7 @@ const traceSchema = z.object({
     .default({}),
 });
 const episodeSchema = z.object({
-  run: z
-    .object({ work: z.object({ step: z.int() }) })
-    .nullish()
-    .catch(null),
+  run: z.object({ work: z.object({ step: z.int().nullish() }).nullish() }).nullish(),
   traces: z.array(traceSchema).min(1),
 });
 
@@ -221,7 +218,7 @@ export async function* readVerifiersRollouts(folder: string): AsyncGenerator<Rec
   const steps = new Map<number, RecordedRollout[]>();
   const parse = (value: unknown): { step: number; rollouts: RecordedRollout[] } => {
     const { run, traces } = episodeSchema.parse(value);
-    return { step: run?.work.step ?? 0, rollouts: traces.map(toRollout) };
+    return { step: run?.work?.step ?? 0, rollouts: traces.map(toRollout) };
   };
   const file = path.join(folder, TRACES_FILE);
   for await (const { step, rollouts } of readJsonLines(file, parse, 'episodes of verifiers'))

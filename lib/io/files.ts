@@ -278,7 +278,12 @@ async function* unpackStream(stream: Readable, path: string): AsyncGenerator<Buf
   const unpacked = createGunzip();
   stream.on('error', (error) => unpacked.destroy(error));
   try {
-    yield* stream.pipe(unpacked) as AsyncIterable<Buffer>;
+    let isStart = true;
+    for await (const chunk of stream.pipe(unpacked) as AsyncIterable<Buffer>) {
+      if (isStart) requireText(chunk, path);
+      isStart = false;
+      yield chunk;
+    }
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code?.startsWith('Z_')
       ? damaged(path, error as Error)

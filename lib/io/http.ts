@@ -268,7 +268,9 @@ function passingFault(code = ''): string {
 }
 
 /** Describes a server fault that no retry resolves. */
-function permanentFlaw({ code = '', message = '' }: Partial<NodeJS.ErrnoException> = {}) {
+function permanentFlaw({ code = '', message = '', cause }: Partial<NodeJS.ErrnoException> = {}) {
+  if (String(cause).includes('Proxy response (407)'))
+    return 'the proxy asks for a login. Put it into the address of the proxy: http://USER:PASSWORD@HOST.';
   if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code))
     return `its certificate is not trusted (${message}). If it is your own, set NODE_EXTRA_CA_CERTS to its file.`;
   if (/SSL|TLS|EPROTO/.test(code)) return `it does not speak https (${code}). Try http.`;

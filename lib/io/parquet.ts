@@ -104,21 +104,18 @@ const TIME_DIGITS = { MILLIS: 3, MICROS: 6, NANOS: 9 };
 
 /**
  * Has the package read decimals as they are stored, because it rounds them.
- * @returns what makes the values of a column out of those that the package reads
- * @throws Error for two columns of one name, of which the package reads one, and for
- * decimals and times of day inside a column
+ * @returns what makes the values of a column out of those that the package reads; null
+ * for decimals and times of day inside a column
+ * @throws Error for two columns of one name, of which the package reads one
  */
-function rewrites(metadata: FileMetaData): Map<string, Rewrite> {
-  const byColumn = new Map<string, Rewrite>();
+function rewrites(metadata: FileMetaData): Map<string, Rewrite | null> {
+  const byColumn = new Map<string, Rewrite | null>();
   const names = new Set<string>();
   for (const { element, children } of parquetSchema(metadata).children) {
     const { name, type, logical_type: logical, scale = 0 } = element;
     if (names.has(name)) throw new Error(`it has two columns named ${name}.`);
     names.add(name);
-    if (children.flatMap(listLeaves).some(isRewritten))
-      throw new Error(
-        `its column ${name} has decimals or times of day in lists or structs. Write them as text.`,
-      );
+    if (children.flatMap(listLeaves).some(isRewritten)) byColumn.set(name, null);
     if (element.converted_type === 'DECIMAL') {
       byColumn.set(name, (stored) => decimalText(stored, scale));
       delete element.converted_type;
@@ -155,10 +152,16 @@ function decimalText(stored: number | bigint | Uint8Array, scale: number): strin
 }
 
 /**
- * Reads the rows; 64-bit integers are bigints, decimals and times of day text.
+ * Reads the rows; 64-bit integers are bigints, decimals and times of day text. Inside
+ * lists and structs, these are rejected when the column is read.
  * @throws Error naming an invalid file
  */
 export async function readParquet(file: string): Promise<Record<string, unknown>[]> {
+  const refuse = (column: string) => (): never => {
+    throw new Error(
+      `${shortPath(file)}: column ${column} has decimals or times of day in lists or structs. Write them as text.`,
+    );
+  };
   try {
     const start = await readStart(file);
     if (!start.toString('latin1').startsWith('PAR1'))
@@ -176,7 +179,8 @@ export async function readParquet(file: string): Promise<Record<string, unknown>
     });
     for (const row of rows)
       for (const [name, rewrite] of byColumn)
-        if (row[name] !== null && row[name] !== undefined)
+        if (!rewrite) Object.defineProperty(row, name, { enumerable: true, get: refuse(name) });
+        else if (row[name] !== null && row[name] !== undefined)
           row[name] = rewrite(row[name] as Parameters<Rewrite>[0]);
     return rows;
   } catch (cause) {

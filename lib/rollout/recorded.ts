@@ -5,7 +5,12 @@
  */
 import { sum } from 'd3-array';
 import { z } from 'zod';
-import { questionType, questionTypeSchema, subQuestionSchema } from '../data/question.js';
+import {
+  goldenAnswerSchema,
+  questionType,
+  questionTypeSchema,
+  subQuestionSchema,
+} from '../data/question.js';
 import { describeFaults } from '../io/json.js';
 import { openThought } from '../text/messages.js';
 import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../text/response.js';
@@ -21,6 +26,11 @@ const optional = <T extends z.ZodType>(schema: T) =>
     .nullish()
     .catch(undefined)
     .transform((value) => value ?? undefined);
+
+const maxTurnsSchema = z
+  .int()
+  .nullish()
+  .transform((value) => value ?? undefined);
 
 /** Earlier versions called the question type `shape`. */
 const typeFields = {
@@ -71,7 +81,7 @@ const resultSchema = z.discriminatedUnion('status', [
 export const trajectorySchema = z.object({
   ...sharedFields,
   questionId: idSchema,
-  goldenAnswers: z.array(z.string()),
+  goldenAnswers: z.array(goldenAnswerSchema),
   segments: z.array(
     z.object({ kind: z.enum(['prompt', 'policy', 'information', 'notice']), text: z.string() }),
   ),
@@ -79,7 +89,7 @@ export const trajectorySchema = z.object({
     z.array(z.object({ queries: z.array(z.string()), results: z.array(resultSchema) })),
   ),
   finish: optional(z.string()),
-  maxSearchTurns: optional(z.int()),
+  maxSearchTurns: maxTurnsSchema,
   querySeparator: optional(z.string().min(1)),
   subQuestionRecall: optional(z.number()),
   /** Name of `subQuestionRecall` in earlier versions. */
@@ -94,9 +104,9 @@ type Line = z.infer<typeof trajectorySchema>;
 const recordingSchema = z.object({
   ...sharedFields,
   id: idSchema,
-  golden_answers: z.array(z.string()),
+  golden_answers: z.array(goldenAnswerSchema),
   stop_reason: optional(z.string()),
-  max_search_turns: optional(z.int()),
+  max_search_turns: maxTurnsSchema,
 });
 
 const renameFields = <T extends z.infer<typeof recordingSchema>>({

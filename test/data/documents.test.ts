@@ -17,6 +17,11 @@ function read(name: string, content: string | Uint8Array, columns?: Columns): Pr
 const plain = (sections: readonly Section[]): [string, ...string[]][] =>
   sections.map(({ title, paragraphs }) => [title, ...paragraphs]);
 
+/** POSIX's ustar header: the magic is at 257. */
+const TAR = Buffer.alloc(512);
+TAR.write('a.jsonl');
+TAR.write('ustar\x0000', 257);
+
 describe('readSections', () => {
   it('titles sections of Markdown by document title and headings', async () => {
     const markdown = `# Pump manual
@@ -184,6 +189,10 @@ Keep it dry.
     ['a.csv', 'text,title\n"open,x\n', /^row 1: .*quote/i],
     ['a.csv', 'text,title\na,b\nc\n', /^row 2: .*fields/i],
     ['a.csv', 'text,title,text\na,b,c\n', /one column text/],
+    ['a.csv', 'Text,title,text\na,b,c\n', /one column text, but got Text and text\..*--text/],
+    ['a.csv', 'ID,id,text\na,b,c\n', /one column id, but got ID and id\. Rename one/],
+    ['a.txt', Buffer.from('fffe000061000000', 'hex'), /it is UTF-32/],
+    ['a.jsonl', TAR, /it is a tar archive/],
     ['a.html', '<meta charset="klingon">', /klingon, but this encoding is not known/],
     ['a.parquet', 'PAR0', /Parquet/],
     ['a.docx', 'PK', /endings txt/],

@@ -40,10 +40,18 @@ describe('parsePassages', () => {
     ['"City"', '"City"\nA city.', '"City"\nA city.'],
     ['', 'A city.', 'A city.'],
     [null, 'A city.', 'A city.'],
-    [['City'], 'A city.', 'A city.'],
+    [1984, 'A novel.', '1984\nA novel.'],
+    [1984, '1984\nA novel.', '1984\nA novel.'],
   ])('puts a title of its own, %j, before contents without it: %j', (title, contents, joined) => {
     const [passage] = parsePassages(JSON.stringify({ id: 1, title, contents }));
     expect(passage.contents).toBe(joined);
+  });
+
+  it('rejects a title that is neither text nor a number', () => {
+    const row = JSON.stringify({ id: 1, title: ['City'], contents: 'A city.' });
+    expect(() => parsePassages(row, 'c.jsonl')).toThrow(
+      'c.jsonl, line 1: title: expected text or a number',
+    );
   });
 
   it('reports file and line', () => {
@@ -82,6 +90,7 @@ describe('parseQuestions', () => {
       return parseQuestions(JSON.stringify(row), 'q.jsonl');
     };
     expect(parse({ golden_answers: [] })).toThrow(/q\.jsonl, line 1: golden_answers/);
+    expect(parse({ golden_answers: ['Paris', ' '] })).toThrow(/golden_answers\.1: .* blank/);
     const graph = [{ id: 'q1' }];
     expect(parse({ metadata: { graph } })).toThrow(/line 1: metadata\.graph\.0/);
     const operation = { kind: 'sum', attribute: 'year' };

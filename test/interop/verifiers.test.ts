@@ -186,6 +186,7 @@ describe('episodes', () => {
       { traces: [{ task: { data: {} }, nodes: [{ parent: 0, message: { role: 'user' } }] }] },
       'circle',
     ],
+    [{ run: { work: { step: '12' } }, traces: [] }, 'run.work.step'],
   ])('are rejected if invalid: %o', async (episode, reason) => {
     const folder = path.join(root, reason);
     mkdirSync(folder);

@@ -19,6 +19,11 @@ import { temporaryFolder } from '../folder.js';
 
 const folder = temporaryFolder();
 
+/** POSIX's ustar header: the magic is at 257. */
+const TAR = Buffer.alloc(512);
+TAR.write('a.jsonl');
+TAR.write('ustar\x0000', 257);
+
 describe('writeFileSafely', () => {
   it('writes one complete content at concurrent writes and leaves no temporary file', async () => {
     const file = path.join(folder, 'deep', 'a.txt');
@@ -100,6 +105,10 @@ describe('external bytes', () => {
 
   it.each([
     ['UTF-16', Buffer.from('\uFEFF{}', 'utf16le')],
+    ['UTF-32', Buffer.from('fffe00007b000000', 'hex')],
+    ['UTF-32', Buffer.from('0000feff0000007b', 'hex')],
+    ['tar', TAR],
+    ['tar', gzipSync(TAR)],
     ['Zstandard', Buffer.from('28b52ffd2400', 'hex')],
     ['bzip2', Buffer.from('BZh91AY&SY')],
     ['git lfs pull', Buffer.from('version https://git-lfs.github.com/spec/v1\noid sha256:0\n')],

@@ -273,6 +273,16 @@ describe('requestJson', () => {
     unknown.mockRestore();
   });
 
+  // As undici words it, in Node 20 to 24.
+  it('reports a proxy that asks for a login', async () => {
+    const refusal = new Error('Proxy response (407) !== 200 when HTTP Tunneling');
+    const cause = new Error('Request was cancelled.', { cause: refusal });
+    const asking = vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('', { cause }));
+    const asked = requestJson('http://nowhere/', { ...REQUEST, retries: 9 });
+    await expect(asked).rejects.toThrow('the proxy asks for a login');
+    asking.mockRestore();
+  });
+
   it.skipIf(!findProgram('openssl'))('reports an untrusted certificate', async () => {
     const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name));
     execFileSync(

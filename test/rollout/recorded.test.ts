@@ -66,6 +66,15 @@ describe('parseTrajectory', () => {
     expect(named.metadata?.benchmark).toBe('mine');
   });
 
+  it.each([
+    [{ ...trajectory, maxSearchTurns: '4' }, /^maxSearchTurns: .*expected/],
+    [{ ...transcript, max_search_turns: '4' }, /^max_search_turns: .*expected/],
+    [{ ...transcript, golden_answers: ['Paris', ''] }, /^golden_answers\.1: .*blank/],
+    [{ ...trajectory, goldenAnswers: ['Paris', ''] }, /^goldenAnswers\.1: .*blank/],
+  ])('rejects what would change scores and labels: %j', (line, reason) => {
+    expect(() => parseTrajectory(line)).toThrow(reason);
+  });
+
   it('ignores malformed display fields', () => {
     const strange = { rewards: 0.3, step: 'last', searchTurns: 2 };
     const theirs = { ...strange, advantage: null, method: 5, benchmark: 1 };

@@ -5,14 +5,14 @@
  */
 import { z } from 'zod';
 import { escapeRegex } from '../../text/regex.js';
-import type { QuestionGraph, SubQuestion } from '../question.js';
+import { goldenAnswerSchema, type QuestionGraph, type SubQuestion } from '../question.js';
 import { annotatedPassages, type DataFormat } from './format.js';
 
 const rowSchema = z.object({
   id: z.string().min(1),
   question: z.string().min(1),
   answer: z.string().nullish(),
-  answer_aliases: z.array(z.string()).default([]),
+  answer_aliases: z.array(goldenAnswerSchema).default([]),
   answerable: z.boolean().default(true),
   paragraphs: z.array(z.object({ idx: z.int(), title: z.string(), paragraph_text: z.string() })),
   question_decomposition: z
@@ -26,8 +26,8 @@ const rowSchema = z.object({
     .default([]),
 });
 
-/** `#1`; some copies have `# 1` or `＃１`. */
-const REFERENCE = /[#＃][ \u3000]?([0-9０-９]+)/g;
+/** `#1`; some copies have `# 1` or `＃１`. The `F#1` of a text is none. */
+const REFERENCE = /(?<!\w)[#＃][ \u3000]?([0-9０-９]+)(?![\w０-９])/g;
 /** The number of the step that a reference names, from 1. */
 const stepNumber = (digits: string): number => Number(digits.normalize('NFKC'));
 

@@ -227,12 +227,12 @@ describe('MuSiQue', () => {
   it('keeps a number that refers to no earlier step as text', () => {
     const steps = [
       { id: 1, question: 'Which song was the #1 hit?', answer: 'Alder', paragraph_support_idx: 0 },
-      { id: 2, question: 'When was #1 sung, as #2 or #9?', answer: '1904' },
+      { id: 2, question: 'When was #1 sung in F#1, as #2, #9 or #1b?', answer: '1904' },
     ];
     const question = read(musique, { ...MUSIQUE_TWO_AND_ONE, question_decomposition: steps });
     expect(graphOf(question)).toMatchObject([
       { question: 'Which song was the #1 hit?', dependsOn: [] },
-      { question: 'When was Alder sung, as #2 or #9?', dependsOn: ['q1'] },
+      { question: 'When was Alder sung in F#1, as #2, #9 or #1b?', dependsOn: ['q1'] },
     ]);
   });
 
