@@ -7,7 +7,7 @@ import { labelTrajectory } from '../evaluation/behaviour.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import { measure } from '../evaluation/measurement.js';
 import { writeLines } from '../io/files.js';
-import { withFileLock } from '../io/folder-lock.js';
+import { withFileLocks } from '../io/folder-lock.js';
 import { shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { configHash, contentHash } from '../io/provenance.js';
@@ -68,13 +68,20 @@ async function evaluationHash(
   return configHash({ run, rollout, search, inputs, split, hasTrajectories, policy: served });
 }
 
+/** Paths of outputs while they are unfinished, without those of devices. */
+export const partialFiles = (...outputs: readonly (string | undefined)[]): string[] =>
+  outputs
+    .filter(
+      (out) => out !== undefined && (statSync(out, { throwIfNoEntry: false })?.isFile() ?? true),
+    )
+    .map((out) => `${out}.partial`);
+
 /** Where unfinished answers are stored: next to the results if they go to a file. */
 function journalFile(out: string | undefined, hash: string): string {
-  const old = out && statSync(out, { throwIfNoEntry: false });
-  const isFile = out && (!old || old.isFile());
-  if (isFile && old && !existsSync(`${out}.partial`))
-    log(`${shortPath(out)} exists. It is replaced when all questions are answered.`);
-  return `${isFile ? out : join('runs', `evaluate-${hash}`)}.partial`;
+  const [partial] = partialFiles(out);
+  if (partial && existsSync(out!) && !existsSync(partial))
+    log(`${shortPath(out!)} exists. It is replaced when all questions are answered.`);
+  return partial ?? join('runs', `evaluate-${hash}.partial`);
 }
 
 /** All answers, what failed in them, and how long the new ones took. */
@@ -99,7 +106,7 @@ export async function answerAll(
   const setup = await setUp(settings, signal);
   const hash = await evaluationHash(setup, settings);
   const file = journalFile(settings.out, hash);
-  return withFileLock(file, async (lost) => {
+  return withFileLocks([file, ...partialFiles(settings.trajectories)], async (lost) => {
     const journal = await openJournal<Answer>(file, hash, { dropsOthers: false });
     const ids = new Set(questions.map(({ id }) => id));
     const items = journal.items.filter(({ result }) => ids.has(result.questionId));

@@ -6,6 +6,7 @@ import { loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.js';
 import type { Measurement } from '../evaluation/measurement.js';
 import { writeFileSafely } from '../io/files.js';
+import { withFileLocks } from '../io/folder-lock.js';
 import { compareHtml } from '../pages/runs/comparison-page.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import type { TotalUsage } from '../rollout/trajectory.js';
@@ -16,7 +17,13 @@ import { limitOption, withPolicyOptions } from './common/options.js';
 import { inputFiles, requireDistinctFiles } from './common/outputs.js';
 import { sampleAndLog } from './common/setup.js';
 import { behaviourTable, meanRows, formatTable, type Column } from './common/tables.js';
-import { answerAll, MAX_NAMED, type Answered, type EvaluateSettings } from './evaluate-answers.js';
+import {
+  answerAll,
+  MAX_NAMED,
+  partialFiles,
+  type Answered,
+  type EvaluateSettings,
+} from './evaluate-answers.js';
 import {
   comparedRun,
   comparisonText,
@@ -75,7 +82,7 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
       .concat(page),
     [settings.config ?? [], settings.data ?? []].flat().flatMap(inputFiles),
   );
-  return interruptible(async (signal) => {
+  const compareAll = async (signal: AbortSignal): Promise<void> => {
     const evaluated: Awaited<ReturnType<typeof evaluate>>[] = [];
     for (const each of ofMethods) {
       log(`${methodTitle(each.method!)}:`);
@@ -88,7 +95,10 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     // Only now, so that resuming in a later method does not repeat the earlier ones.
     for (const { journal } of evaluated) await journal.close();
     log(`Compared with intervals and transcripts: ${page}`);
-  });
+  };
+  return interruptible((signal) =>
+    withFileLocks(partialFiles(page), (lost) => compareAll(AbortSignal.any([signal, lost]))),
+  );
 }
 
 /** Each method has its own files, such as `answers-search-r1.jsonl`. */

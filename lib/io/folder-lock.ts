@@ -169,9 +169,15 @@ export async function withFolderLock<T>(
   });
 }
 
-/** The same for a file, which need not exist, such as a journal. */
-export async function withFileLock<T>(file: string, work: LockedWork<T>): Promise<T> {
+/** The same for files, which need not exist, such as a journal. */
+export async function withFileLocks<T>(
+  [file, ...others]: readonly string[],
+  work: LockedWork<T>,
+): Promise<T> {
+  if (file === undefined) return work(AbortSignal.any([]));
   await makeFolder(dirname(file));
   const place = { lockfilePath: `${file}.lock`, shown: shortPath(file), log: console.error };
-  return withLock(place, work);
+  return withLock(place, (lost) =>
+    withFileLocks(others, (otherLost) => work(AbortSignal.any([lost, otherLost]))),
+  );
 }

@@ -10,7 +10,7 @@ import { setUp } from '../../lib/commands/common/setup.js';
 import { describeUsage, evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import type { QuestionResult } from '../../lib/evaluation/measurement.js';
-import { withFileLock } from '../../lib/io/folder-lock.js';
+import { withFileLocks } from '../../lib/io/folder-lock.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import type { TextMessage } from '../../lib/text/messages.js';
@@ -298,10 +298,18 @@ describe('evaluate --policy chat:', () => {
     working = Infinity;
     server.requests.splice(0);
     await expect(runEvaluate({ ...settings(), topK: 1 })).rejects.toThrow(/holds \d+ of others/);
-    await withFileLock(`${out}.partial`, () =>
+    await withFileLocks([`${out}.partial`], () =>
       expect(runEvaluate(settings())).rejects.toThrow('locked by process'),
     );
     expect(await readFile(`${out}.partial`, 'utf8')).toBe(saved);
+    // Two processes may share other outputs only.
+    const methods = ['search-r1', 'parallelsearch'];
+    for (const [file, options] of Object.entries({ [trajectories]: {}, [page]: { methods, page } }))
+      await withFileLocks([`${file}.partial`], () =>
+        expect(
+          runEvaluate({ ...settings(), out: join(root, 'other.jsonl'), ...options }),
+        ).rejects.toThrow('locked by process'),
+      );
     const moved = await startChatStandIn(reply);
     await runEvaluate({ ...settings(), policy: `chat:${moved.api}` }).finally(() => moved.close());
     expect(server.requests.filter(({ messages }) => messages.length > 1)).toEqual([]);

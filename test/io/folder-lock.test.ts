@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { withFileLock, withFolderLock } from '../../lib/io/folder-lock.js';
+import { withFileLocks, withFolderLock } from '../../lib/io/folder-lock.js';
 import { words } from '../commands/command-line.js';
 import { folderForEach } from '../folder.js';
 import { slow } from '../full.js';
@@ -105,7 +105,7 @@ describe('withFolderLock', () => {
   }, 5_000); // Waiting would not help.
 
   it('passes on other errors', async () => {
-    const locked = withFileLock(inFolder('a'.repeat(252)), async () => 'no');
+    const locked = withFileLocks([inFolder('a'.repeat(252))], async () => 'no');
     await expect(locked).rejects.toThrow('ENAMETOOLONG');
   });
 
@@ -129,7 +129,7 @@ describe('withFolderLock', () => {
   });
 
   it('locks files of a folder separately', async () => {
-    const lock = <T>(name: string, then: () => Promise<T>) => withFileLock(inFolder(name), then);
+    const lock = <T>(name: string, then: () => Promise<T>) => withFileLocks([inFolder(name)], then);
     const both = await lock('a', async () => {
       const names = await lock('b', async () => fs.readdirSync(inFolder()).sort().join(' '));
       expect(names).toBe('a.lock a.lock.json b.lock b.lock.json');
