@@ -10,7 +10,7 @@ export interface PackageTokenizer {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
   decode(ids: readonly number[], options: { skip_special_tokens: boolean }): string;
   token_to_id(token: string): number | undefined;
-  normalizer: Step | null;
+  normalizer: Step & Normalize;
   pre_tokenizer: Step | null;
   decoder: Step | null;
   model: {
@@ -23,9 +23,17 @@ export interface PackageTokenizer {
     /** Of unigram models only. */
     populate_nodes?(lattice: Lattice): void;
   };
-  added_tokens_map: Map<string, { lstrip: boolean; rstrip: boolean }>;
+  added_tokens: readonly AddedToken[];
+  /** By content and by normalised content. */
+  added_tokens_map: Map<string, AddedToken>;
   splitter_unnormalized: Splitter;
   splitter_normalized: Splitter;
+}
+interface AddedToken {
+  content: string;
+  normalized: boolean;
+  lstrip: boolean;
+  rstrip: boolean;
 }
 /** The possible tokens of a text by their end, for Viterbi's algorithm. */
 interface Lattice {
@@ -40,12 +48,14 @@ interface Splitter {
 }
 /** A normalizer, pre-tokenizer or decoder. */
 interface Step {
-  config: { precompiled_charsmap?: string | null };
+  config: { precompiled_charsmap?: string | null; replacement?: string };
   normalizers?: (Step | null)[];
   tokenizers?: (Step | null)[];
   decoders?: (Step | null)[];
   pattern: RegExp;
   text_decoder: Pick<TextDecoder, 'decode'>;
+  byte_decoder: Readonly<Record<string, number>>;
+  decode_chain(tokens: readonly string[]): string[];
   normalize(text: string): string;
   pre_tokenize_text(text: string): string[];
 }
@@ -54,13 +64,17 @@ type StepName =
   | 'SplitPreTokenizer'
   | 'ByteLevelPreTokenizer'
   | 'PrecompiledNormalizer'
-  | 'ByteFallbackDecoder';
+  | 'ByteFallbackDecoder'
+  | 'ByteLevelDecoder'
+  | 'MetaspaceDecoder';
 const {
   Tokenizer,
   SplitPreTokenizer,
   ByteLevelPreTokenizer,
   PrecompiledNormalizer,
   ByteFallbackDecoder,
+  ByteLevelDecoder,
+  MetaspaceDecoder,
 } = huggingFace as unknown as Record<StepName, Constructor<Step>> & {
   Tokenizer: Constructor<PackageTokenizer>;
 };
@@ -129,6 +143,15 @@ function decodeBytes(bytes: Uint8Array): string {
   }
 }
 
+/** A token that does not stand for bytes, such as an added one, is decoded as it is. */
+function decodeByteLevel(tokens: readonly string[], bytes: Step['byte_decoder']): string {
+  const encoded = tokens.flatMap((token) => {
+    const known = Array.from(token, (character) => bytes[character]);
+    return known.includes(undefined!) ? [...new TextEncoder().encode(token)] : known;
+  });
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(encoded));
+}
+
 /** Replaces methods whose corrections cannot be expressed in JSON. */
 function correctStep(step: Step | null): void {
   for (const inner of step?.normalizers ?? step?.tokenizers ?? step?.decoders ?? [])
@@ -137,6 +160,13 @@ function correctStep(step: Step | null): void {
   if (step instanceof PrecompiledNormalizer)
     step.normalize = createCharsMap(step.config.precompiled_charsmap ?? '');
   if (step instanceof ByteFallbackDecoder) step.text_decoder = { decode: decodeBytes };
+  if (step instanceof ByteLevelDecoder)
+    step.decode_chain = (tokens) => [decodeByteLevel(tokens, step.byte_decoder)];
+  if (step instanceof MetaspaceDecoder) {
+    const { replacement = '▁' } = step.config;
+    step.decode_chain = (tokens) =>
+      tokens.map((token, i) => token.replaceAll(replacement, i === 0 ? '' : ' '));
+  }
   if (step instanceof SplitPreTokenizer) {
     const { pattern, config } = step;
     const { behavior, invert } = splitSchema.parse(config);
@@ -166,18 +196,39 @@ function correctStripping(tokenizer: PackageTokenizer): void {
 }
 
 /**
- * Makes Metaspace with `prepend_scheme` "first" mark only the start of a text. The
- * package also marks what follows normalised added tokens.
+ * Makes the model find none of the added tokens, and texts only their normalised form,
+ * which `Prepend` makes longer. The package also finds their content.
+ */
+function correctAdded(tokenizer: PackageTokenizer, vocab: object): void {
+  const { added_tokens: added, added_tokens_map: tokens, model, normalizer } = tokenizer;
+  const ids = new Map(model.tokens_to_ids);
+  tokenizer.token_to_id = (token) => ids.get(token);
+  const pieces = new Set(Array.isArray(vocab) ? vocab.map(([piece]) => piece as string) : []);
+  for (const { content, normalized } of added) {
+    if (normalized && normalizer(content) !== content) tokens.delete(content);
+    if (!pieces.has(content) && !Object.hasOwn(vocab, content)) model.tokens_to_ids.delete(content);
+  }
+}
+
+/**
+ * Makes Metaspace with `prepend_scheme` "first" mark only the start of a text, and only
+ * if normalisation keeps its first character. The package also marks what follows
+ * normalised added tokens.
  */
 function correctFirst(tokenizer: PackageTokenizer): void {
-  const { added_tokens_map: tokens, splitter_normalized: splitter } = tokenizer;
+  const { added_tokens_map: tokens, splitter_normalized: splitter, normalizer } = tokenizer;
   const preTokenize = tokenizer.pre_tokenizer as unknown as PreTokenize | null;
   if (!preTokenize) return;
   const split = splitter.split.bind(splitter);
   let isStart = true;
+  let isKept = true;
+  const normalize: Normalize = (text) => {
+    isKept = normalizer(`${String.fromCodePoint(text.codePointAt(0)!)}0`) !== normalizer('0');
+    return normalizer(text);
+  };
   splitter.split = (text) => {
     const parts = split(text);
-    isStart = !tokens.has(parts.find((part) => part !== '') ?? '');
+    isStart = isKept && !tokens.has(parts.find((part) => part !== '') ?? '');
     return parts;
   };
   const correct: PreTokenize = (text, options) => {
@@ -185,8 +236,9 @@ function correctFirst(tokenizer: PackageTokenizer): void {
     isStart = false;
     return preTokenize(text, section);
   };
-  Object.assign(tokenizer, { pre_tokenizer: correct });
+  Object.assign(tokenizer, { normalizer: normalize, pre_tokenizer: correct });
 }
+type Normalize = (text: string) => string;
 type PreTokenize = (text: string, options?: object) => string[];
 
 /**
@@ -237,13 +289,13 @@ function correctUnknown({ model }: PackageTokenizer): void {
  * @throws Error for JSON that the package or these corrections cannot apply
  */
 export function createReferenceTokenizer(json: object): PackageTokenizer {
-  const tokenizer = new Tokenizer(correctTokenizerJson(json), {
-    clean_up_tokenization_spaces: false,
-  });
+  const corrected = correctTokenizerJson(json);
+  const tokenizer = new Tokenizer(corrected, { clean_up_tokenization_spaces: false });
   correctStep(tokenizer.normalizer);
   correctStep(tokenizer.pre_tokenizer);
   correctStep(tokenizer.decoder);
   correctStripping(tokenizer);
+  correctAdded(tokenizer, (corrected.model as { vocab: object }).vocab);
   correctFirst(tokenizer);
   correctPaths(tokenizer);
   correctUnknown(tokenizer);

@@ -147,6 +147,8 @@ function correctDecoder(step: StepJson): object {
       return step.prepend_scheme === 'never' || step.add_prefix_space === false
         ? replace(escapeRegex(step.replacement ?? '▁'), ' ')
         : step;
+    case 'CTC':
+      throw new Error('a CTC decoder, of speech, is not supported');
     default:
       return step;
   }

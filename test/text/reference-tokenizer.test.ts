@@ -97,6 +97,57 @@ it('marks only the start of a text, not what follows an added token', () => {
   }
 });
 
+// By tokenizers 0.23.3.
+it.each<[object, Record<string, string>]>([
+  [
+    { type: 'Strip', strip_left: true },
+    { a: '▁ a', ' ba': 'b a' },
+  ],
+  [
+    { type: 'Strip', strip_right: true },
+    { ' a': '▁ a', 'b ': '▁ b' },
+  ],
+  [
+    { type: 'Replace', pattern: { String: 'b' }, content: '' },
+    { a: '▁ a', ba: 'a' },
+  ],
+  [
+    { type: 'Prepend', prepend: 'b' },
+    { a: '▁ b a', ' a': '▁ b ▁ a' },
+  ],
+])('marks no text whose first character is removed: %j', (normalizer, texts) => {
+  const names = ['?', '▁', 'a', 'b'];
+  const vocab = Object.fromEntries(names.map((name, i) => [name, i]));
+  const tokenizer = createTokenizer({
+    ...COMMON,
+    normalizer,
+    pre_tokenizer: { type: 'Metaspace', prepend_scheme: 'first', split: false },
+    model: { type: 'BPE', unk_token: '?', vocab, merges: [] },
+  });
+  for (const [text, pieces] of Object.entries(texts))
+    expect(tokenizer.encode(text).map((id) => names[id])).toEqual(pieces.split(' '));
+});
+
+// By tokenizers 0.23.3.
+it.each([
+  ['<x><x>', ['<x>', '<', 'x', '>']],
+  ['a<x>', ['▁', 'a', '<', 'x', '>']],
+  ['<x>a', ['<x>', 'a']],
+  ['axa', ['▁', 'a', 'x', 'a']],
+])('finds normalised added tokens only in their normalised form: %s', (text, pieces) => {
+  const names = ['?', '▁', 'a', '<', 'x', '>', '<x>', 'xa'];
+  const vocab = Object.fromEntries(names.slice(0, -2).map((name, i) => [name, i]));
+  const tokenizer = createTokenizer({
+    ...COMMON,
+    normalizer: { type: 'Prepend', prepend: '▁' },
+    pre_tokenizer: null,
+    added_tokens: [6, 7].map((id) => ({ id, content: names[id], normalized: true })),
+    model: { type: 'WordPiece', unk_token: '?', continuing_subword_prefix: '', vocab },
+  });
+  expect(tokenizer.encode(text).map((id) => names[id])).toEqual(pieces);
+  expect(tokenizer.tokenId('<x>')).toBe(6);
+});
+
 it('finds added tokens that are not normalised before those that are', () => {
   const names = ['?', 'a', '>', ' ', '> ', 'a>'];
   const vocab = Object.fromEntries(names.slice(0, -2).map((name, i) => [name, i]));
