@@ -227,6 +227,9 @@ function addedTokens(
   return [...listed, ...more.values()];
 }
 
+/** Stands for a message in a rendered template: a character for private use. */
+const MARK = '\uf8ff';
+
 /** The special tokens that a tokenizer puts around a text. */
 function tokensAround(tokenizer: PackageTokenizer): FileTokenizer['around'] {
   const inner = tokenizer.encode('a', { add_special_tokens: false }).ids;
@@ -298,27 +301,27 @@ export function createTokenizer(
       .join('');
   };
   const template = chatTemplate(tokenizerConfig);
-  const encodeChat = (chat: string, content: string): { text: string; tokenIds: number[] } => {
-    const from = chat.lastIndexOf(content);
-    if (content === '' || from < 0)
+  const encodeChat = (message: string): { text: string; tokenIds: number[] } => {
+    const chat = template!(message);
+    const content = message.trim();
+    const refuse = (fault: string): never => {
       throw new Error(
-        `Expected the chat template to contain the message, but ${JSON.stringify(content.slice(0, 40))} is missing. Use --prompt-form full.`,
+        `Expected the chat template to contain the message, but ${JSON.stringify(content.slice(0, 40))} is ${fault}. Use --prompt-form full.`,
       );
+    };
+    if (content === '' || !chat.includes(content)) refuse('missing');
     // Without special tokens in it, the message is encoded together with its
     // surroundings, as in transformers.
-    const tokenIds = text.isPlain(content)
-      ? text.parse(chat)
-      : [
-          ...text.parse(chat.slice(0, from)),
-          ...text.encode(content),
-          ...text.parse(chat.slice(from + content.length)),
-        ];
-    return { text: chat, tokenIds };
+    if (text.isPlain(content)) return { text: chat, tokenIds: text.parse(chat) };
+    const [first, ...others] = template!(message.replace(content, MARK)).split(MARK);
+    if ([first, ...others].join(content) !== chat) refuse('changed');
+    const rest = others.flatMap((part) => [...text.encode(content), ...text.parse(part)]);
+    return { text: chat, tokenIds: [...text.parse(first), ...rest] };
   };
   return {
     encode: text.encode,
     around,
-    ...(template && { encodeChat: (message) => encodeChat(template(message), message.trim()) }),
+    ...(template && { encodeChat }),
     decode,
     decodeForOthers,
     ...(isBegun && { beginToken: begin.name }),

@@ -77,6 +77,26 @@ describe('a message in a chat template', () => {
     expect(tokenizer.encodeChat!('rch><eos>').tokenIds).not.toContain(end);
   });
 
+  it.each([
+    ['{{ messages[0].content }}<eos>{{ messages[0].content }}<eos>', 2],
+    // The last copy of a message "<eos>" is the template's own token.
+    ['{{ messages[0].content }}<eos>', 1],
+  ])('writes no special token in any copy: %s', (template, numEnds) => {
+    const tokenizer = templated(template);
+    const end = tokenizer.tokenId('<eos>');
+    for (const message of ['<eos>', ' $& <eos> Who? ']) {
+      const { text, tokenIds } = tokenizer.encodeChat!(message);
+      expect(tokenizer.decode(tokenIds)).toBe(text);
+      expect(tokenIds.filter((id) => id === end)).toHaveLength(numEnds);
+    }
+  });
+
+  it('is rejected with a special token in a copy that differs', () => {
+    const { encodeChat } = templated('{{ messages[0].content }} {{ messages[0].content[:8] }}');
+    expect(encodeChat!('Who is it?').text).toBe('Who is it? Who is i');
+    expect(() => encodeChat!('<eos> Who is it?')).toThrow('--prompt-form full');
+  });
+
   it('can come first', () => {
     const tokenizer = templated('{{ messages[0].content }}!');
     expect(tokenizer.encodeChat!('who').tokenIds).toEqual(tokenizer.encode('who!'));
