@@ -46,8 +46,11 @@ interface BertConfig {
   numLayers: number;
   numHeads: number;
   layerNormEps: number;
-  /** Embedding row of the first position; RoBERTa starts after the padding id. */
-  firstPosition: number;
+  /**
+   * RoBERTa counts positions from the row after this id, and does not count tokens with
+   * this id, which have this row. -1 in BERT.
+   */
+  padTokenId: number;
   /** Maximum text length (tokens), including special tokens. */
   maxTokens: number;
   /** Shapes of the checkpoint's tensors by Hugging Face name, output by input. */
@@ -63,7 +66,7 @@ export function parseBertConfig(json: unknown): BertConfig {
     throw new Error(
       `Expected hidden_size to be a multiple of num_attention_heads, but got ${c.hidden_size} and ${c.num_attention_heads}.`,
     );
-  const firstPosition = c.model_type === 'bert' ? 0 : (c.pad_token_id ?? 1) + 1;
+  const padTokenId = c.model_type === 'bert' ? -1 : (c.pad_token_id ?? 1);
   const width = c.hidden_size;
   const norm = (name: string): [string, number[]][] =>
     ['weight', 'bias'].map((part) => [`${name}.LayerNorm.${part}`, [width]]);
@@ -90,8 +93,8 @@ export function parseBertConfig(json: unknown): BertConfig {
     numLayers: c.num_hidden_layers,
     numHeads: c.num_attention_heads,
     layerNormEps: c.layer_norm_eps,
-    firstPosition,
-    maxTokens: c.max_position_embeddings - firstPosition,
+    padTokenId,
+    maxTokens: c.max_position_embeddings - padTokenId - 1,
     shapes: new Map([
       ['embeddings.word_embeddings.weight', [c.vocab_size, width]],
       ['embeddings.position_embeddings.weight', [c.max_position_embeddings, width]],
@@ -156,6 +159,12 @@ function layerNorm(x: tf.Tensor, w: BertWeights, name: string, epsilon: number):
 const gelu = (x: tf.Tensor): tf.Tensor =>
   tf.mul(tf.mul(x, 0.5), tf.add(tf.erf(tf.mul(x, Math.SQRT1_2)), 1));
 
+/** The position embedding's rows for a text that is padded to `tokens`. */
+function positionRows(text: readonly number[], tokens: number, padTokenId: number): number[] {
+  let last = padTokenId;
+  return range(tokens).map((t) => (text[t] === padTokenId ? padTokenId : ++last));
+}
+
 /**
  * Embeds texts as vectors (B, C): the mean of the tokens' hidden states, normalised. The
  * caller disposes of the result.
@@ -166,7 +175,7 @@ function embedTexts(
   texts: readonly (readonly number[])[],
   config: BertConfig,
 ): tf.Tensor2D {
-  const { numLayers, numHeads, hiddenSize, layerNormEps: epsilon, firstPosition } = config;
+  const { numLayers, numHeads, hiddenSize, layerNormEps: epsilon, padTokenId } = config;
   const rows = texts.length;
   const tokens = Math.max(...texts.map((ids) => ids.length));
   const headDim = hiddenSize / numHeads;
@@ -181,9 +190,10 @@ function embedTexts(
     ); // (B, T)
     const bias = tf.mul(tf.sub(1, tf.reshape(isReal, [rows, 1, 1, tokens])), MASKED);
     const words = tf.gather(embedding('word'), tf.tensor1d(ids, 'int32')); // (B*T, C)
-    const positions = tf.slice(embedding('position'), [firstPosition, 0], [tokens, hiddenSize]);
+    const places = texts.flatMap((text) => positionRows(text, tokens, padTokenId));
+    const positions = tf.gather(embedding('position'), tf.tensor1d(places, 'int32'));
     const type = tf.slice(embedding('token_type'), [0, 0], [1, hiddenSize]);
-    const embedded = tf.add(tf.add(words, type), tf.tile(positions, [rows, 1]));
+    const embedded = tf.add(tf.add(words, type), positions);
     let x = layerNorm(embedded, w, 'embeddings', epsilon); // (B*T, C)
     for (let i = 0; i < numLayers; i++) {
       const prefix = `encoder.layer.${i}`;

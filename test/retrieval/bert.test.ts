@@ -114,6 +114,22 @@ describe('loadBertEncoder', () => {
     await expect(loadBertEncoder(folder)).resolves.toBeDefined();
   });
 
+  it("does not count words with RoBERTa's padding id as positions", async () => {
+    const folder = copy('xlm-roberta');
+    const config = (await readJson(join(folder, 'config.json'))) as object;
+    write(folder, 'config.json', { ...config, pad_token_id: 5 });
+    const encoder = await loadBertEncoder(folder);
+    const texts = ['a film by a film', '?'];
+    const vectors = await encoder.encode(texts, { kind: 'query' });
+    // By transformers 5.24. Token 5 is ▁a.
+    const expected = [
+      [-0.149441, 0.089661, -0.141496, 0.059814, -0.029925, -0.099742],
+      [-0.153754, -0.149777, -0.217397, 0.180105, 0.004286, 0.023906],
+    ];
+    for (const [i, values] of expected.entries())
+      for (const [d, value] of values.entries()) expect(vectors[i][d]).toBeCloseTo(value, 5);
+  });
+
   it('rejects dot products of vectors without unit length', async () => {
     const folder = copy('minilm');
     const type = 'sentence_transformers.models.Pooling';
