@@ -15,9 +15,15 @@ export async function readTokenizerJson(folder: string): Promise<object> {
   );
 }
 
+const CLASSES: ReadonlyMap<unknown, string> = new Map([
+  ['bert', 'BertTokenizer'],
+  ['roberta', 'RobertaTokenizer'],
+  ['xlm-roberta', 'XLMRobertaTokenizer'],
+]);
+
 /**
- * `tokenizer_config.json`, else empty, with `chat_template.jinja` if there is one. A BERT
- * model's tokenizer has BERT's class, unless another is named.
+ * `tokenizer_config.json`, else empty, with `chat_template.jinja` if there is one. An
+ * encoder's tokenizer has the class of its model, unless another is named.
  */
 export async function readTokenizerConfig(folder: string): Promise<object> {
   const template = join(folder, 'chat_template.jinja');
@@ -25,7 +31,7 @@ export async function readTokenizerConfig(folder: string): Promise<object> {
   const config = await read('tokenizer_config.json');
   const { model_type: type } = (await read('config.json')) as { model_type?: unknown };
   return {
-    ...(type === 'bert' && { tokenizer_class: 'BertTokenizer' }),
+    ...(CLASSES.has(type) && { tokenizer_class: CLASSES.get(type) }),
     ...('added_tokens_decoder' in config ? {} : await readOldTokens(read)),
     ...config,
     ...(existsSync(template)

@@ -8,6 +8,7 @@ const tokenSchema = z
   .nullish();
 
 const configSchema = z.looseObject({
+  tokenizer_class: z.string().nullish(),
   chat_template: z
     .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
     .nullish(),
@@ -38,7 +39,7 @@ const TOKEN_NAMES = [
   'mask_token',
 ] as const;
 
-function parseConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
+export function parseTokenizerConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
   const parsed = configSchema.safeParse(tokenizerConfig);
   if (parsed.success) return parsed.data;
   throw new Error(
@@ -48,7 +49,7 @@ function parseConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
 
 /** The special tokens, except the unknown token and single characters. */
 export function specialTokens(tokenizerConfig: unknown): string[] {
-  const config = parseConfig(tokenizerConfig);
+  const config = parseTokenizerConfig(tokenizerConfig);
   const more = [
     config.additional_special_tokens,
     config.extra_special_tokens,
@@ -63,7 +64,7 @@ export function specialTokens(tokenizerConfig: unknown): string[] {
 
 /** The begin token, and whether texts get it, if that is configured. */
 export function beginToken(tokenizerConfig: unknown): { name?: string; isAdded?: boolean } {
-  const { bos_token: name, add_bos_token: isAdded } = parseConfig(tokenizerConfig);
+  const { bos_token: name, add_bos_token: isAdded } = parseTokenizerConfig(tokenizerConfig);
   return { name: name ?? undefined, isAdded: isAdded ?? undefined };
 }
 
@@ -86,7 +87,7 @@ export type ConversationTemplate = (
  * @throws Error for an invalid config or template
  */
 export function conversationTemplate(tokenizerConfig: unknown): ConversationTemplate | null {
-  const { chat_template: templates, ...config } = parseConfig(tokenizerConfig);
+  const { chat_template: templates, ...config } = parseTokenizerConfig(tokenizerConfig);
   const { extra_special_tokens: extra, additional_special_tokens: additional, ...rest } = config;
   if (!templates?.length) return null;
   const source = Array.isArray(templates)

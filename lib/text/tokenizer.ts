@@ -2,7 +2,7 @@ import { max } from 'd3-array';
 import { z } from 'zod';
 import { describeError, describeFaults } from '../io/json.js';
 import { ownValue } from '../own-value.js';
-import { beginToken, chatTemplate, specialTokens } from './chat-template.js';
+import { beginToken, chatTemplate, parseTokenizerConfig, specialTokens } from './chat-template.js';
 import { createPlainTextEncoder } from './plain-text-encoder.js';
 import { createReferenceTokenizer, type PackageTokenizer } from './reference-tokenizer.js';
 
@@ -227,6 +227,33 @@ function addedTokens(
   return [...listed, ...more.values()];
 }
 
+/**
+ * Checks the tokens around a text: of these classes, transformers ignores the
+ * post-processor in tokenizer.json.
+ * @throws Error for another token in tokenizer_config.json
+ */
+function requireAround(
+  { before, after }: FileTokenizer['around'],
+  tokenizer: PackageTokenizer,
+  json: object,
+): void {
+  const config = parseTokenizerConfig(json);
+  const className = config.tokenizer_class ?? '';
+  const isXlm = /^XLMRobertaTokenizer/.test(className);
+  if (!isXlm && !BERT_CLASS.test(className) && !/^RobertaTokenizer/.test(className)) return;
+  const names = isXlm
+    ? (['bos_token', 'eos_token'] as const)
+    : (['cls_token', 'sep_token'] as const);
+  for (const [i, name] of names.entries()) {
+    const token = config[name];
+    const [id, ...others] = i === 0 ? before : after;
+    if (token && (others.length > 0 || id !== tokenizer.token_to_id(token)))
+      throw new Error(
+        `Expected tokenizer.json and tokenizer_config.json to agree, but ${name} is ${JSON.stringify(token)} in the latter and another one in the post_processor of the former. Load the tokenizer with transformers and save it again.`,
+      );
+  }
+}
+
 /** Stands for a message in a rendered template: a character for private use. */
 const MARK = '\uf8ff';
 
@@ -264,6 +291,7 @@ export function createTokenizer(
   const text = createPlainTextEncoder(tokenizer, special);
   const specialIds = new Set(special.map((token) => token.id));
   const around = tokensAround(tokenizer);
+  requireAround(around, tokenizer, tokenizerConfig);
   // SmolLM2's, `<|im_start|>`, is not.
   const begin = beginToken(tokenizerConfig);
   const isBegun =
