@@ -1,11 +1,11 @@
 /** Splits texts of any language into words. */
 
 /**
- * Accents and vowel points, which are optional in these scripts. In others, marks are
- * vowels or voicing and make another word.
+ * Accents and vowel points, which are optional in these scripts, as is the dot of Hindi's
+ * loanwords. In others, marks are vowels or voicing and make another word.
  */
 const OPTIONAL_MARKS =
-  /(?<=(?:^|[^\p{L}\p{M}]|[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}*)\p{M}|\p{VS}/gu;
+  /(?<=(?:^|[^\p{L}\p{M}]|[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}*)\p{M}|[\p{VS}\u093c]/gu;
 /** {@link OPTIONAL_MARKS} with its context: on whole texts, its lookbehind is slow. */
 const BEYOND_ASCII = /[^]?[\x80-\uffff]+/g;
 const HAS_BEYOND_ASCII = /[\x80-\uffff]/;
@@ -22,9 +22,17 @@ const FOLDED: Readonly<Record<string, string>> = {
   ł: 'l',
   ŧ: 't',
   þ: 'th',
+  ŋ: 'n',
+  ɓ: 'b',
+  ɗ: 'd',
+  ƙ: 'k',
+  ɛ: 'e',
+  ɔ: 'o',
   ё: 'е', // Russian texts mostly leave the dots out
   ی: 'ي', // Persian, as in Lucene
   ک: 'ك',
+  ى: 'ي', // written for each other in Arabic, as in Lucene
+  ة: 'ه',
 };
 const FOLDED_LETTERS = new RegExp(`[${Object.keys(FOLDED).join('')}]`, 'g');
 const DIGIT = /\p{Nd}/u;
