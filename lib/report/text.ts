@@ -16,21 +16,30 @@ export function figureText(
   return Number(text) === 0 ? text.replace('-', '') : text.replace(/^-/, '−');
 }
 
+/** Fixed decimals, or more digits for small numbers if all of an interval are small. */
+function intervalFormat({ value, low, high }: Interval, small: number): typeof decimalText {
+  const isSmall = [value, low, high].every((x) => Math.abs(x) < small);
+  return isSmall ? decimalText : (x, decimals) => x.toFixed(decimals);
+}
+
 /** `0.523 [0.498, 0.547]`; small numbers get more digits only if all three are small. */
 export function intervalText(interval: Interval | null | undefined, decimals = 3): string {
   if (!interval) return '–';
-  const all = [interval.value, interval.low, interval.high];
-  const isSmall = all.every((x) => Math.abs(x) < 10 ** -decimals / 2);
-  const format = isSmall ? decimalText : (x: number) => x.toFixed(decimals);
-  const [value, low, high] = all.map((x) => figureText(x, decimals, format));
+  const format = intervalFormat(interval, 10 ** -decimals / 2);
+  const [value, low, high] = [interval.value, interval.low, interval.high].map((x) =>
+    figureText(x, decimals, format),
+  );
   return `${value} [${low}, ${high}]`;
 }
 
-/** Formats a difference of shares in points: `+5.5`. */
-export function pointsText(difference: number | null | undefined): string {
+/** Formats a difference of shares in points: `+5.5`; small ones as {@link decimalText}. */
+export function pointsText(
+  difference: number | null | undefined,
+  format: typeof decimalText = decimalText,
+): string {
   if (difference === null || difference === undefined || Number.isNaN(difference)) return '–';
-  const points = Number((100 * difference).toFixed(1));
-  return `${points > 0 ? '+' : points < 0 ? '−' : ''}${Math.abs(points).toFixed(1)}`;
+  const text = format(100 * Math.abs(difference), 1);
+  return `${Number(text) === 0 ? '' : difference > 0 ? '+' : '−'}${text}`;
 }
 
 /** Shares that are expressed as fractions. */
@@ -68,5 +77,9 @@ export const sentence = (words: string): string =>
 /** Formats `+5.5 [+2.1, +8.8]`, in points. */
 export function pointsIntervalText(interval: Interval | null | undefined): string {
   if (!interval) return '–';
-  return `${pointsText(interval.value)} [${pointsText(interval.low)}, ${pointsText(interval.high)}]`;
+  const format = intervalFormat(interval, 0.05 / 100);
+  const [value, low, high] = [interval.value, interval.low, interval.high].map((x) =>
+    pointsText(x, format),
+  );
+  return `${value} [${low}, ${high}]`;
 }

@@ -36,7 +36,7 @@ describe('figures as text', () => {
     expect(below).toBe('−0.010 [−0.020, 0.000]');
     expect(intervalText(undefined)).toBe('–');
     const points = [0.0551, -0.0149, 0.0001, null].map((x) => pointsText(x));
-    expect(points).toEqual(['+5.5', '−1.5', '0.0', '–']);
+    expect(points).toEqual(['+5.5', '−1.5', '+0.010', '–']);
   });
 
   it.each([

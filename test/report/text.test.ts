@@ -3,6 +3,8 @@ import {
   figureText,
   gapWords,
   intervalText,
+  pointsIntervalText,
+  pointsText,
   ratioWords,
   sentence,
   shareWords,
@@ -17,6 +19,13 @@ it('figureText shows small numbers and rejects what is no number', () => {
   const shown = [0.5, -0, -4e-8, NaN, null].map((value) => figureText(value, 1));
   expect(shown).toEqual(['0.5', '0.0', '−4.0e-8', '–', '–']);
   expect(() => figureText('3' as never)).toThrow('but got "3"');
+});
+
+it('points keep digits below 0.05', () => {
+  expect([0.0004, -5e-9, 0].map((x) => pointsText(x))).toEqual(['+0.040', '−5.0e-7', '0.0']);
+  const small = { value: 0.0004, low: 0.0002, high: 0.00049 };
+  expect(pointsIntervalText(small)).toBe('+0.040 [+0.020, +0.049]');
+  expect(pointsIntervalText({ ...small, low: -0.012 })).toBe('0.0 [−1.2, 0.0]');
 });
 
 it('intervalText shows small numbers if all three are small', () => {

@@ -126,6 +126,9 @@ function pointDistance(rows: readonly Row[], { x, color, column }: ChartSpec): n
 /** Pixels per panel, and between ticks whose labels must not touch. */
 const [BAND_WIDTH, TICK_DISTANCE] = [300, 50];
 
+/** Whether a number may be a year: 2019, not 2,019. */
+const isYear = (value: Row[string]): boolean => Number(value) >= 1000 && Number(value) < 10_000;
+
 interface LineOptions {
   interpolate?: 'linear' | 'step-after';
   /** Whether the horizontal axis is logarithmic. */
@@ -157,13 +160,18 @@ export function lineChart(frame: Rows, spec: ChartSpec & LineOptions): Chart {
   if (low !== undefined && low === high)
     y.scale = { domain: low === 0 ? [0, 1] : sort([0, 1.25 * low]) };
   const tickCount = Math.floor((spec.width ?? BAND_WIDTH) / TICK_DISTANCE);
+  const places = rows.map((row) => row[spec.x]).filter(Number.isFinite);
   const quantity = {
     field: fieldName(spec.x),
     type: 'quantitative',
     title: spec.xTitle ?? axisTitle('Training', 'GRPO steps'),
     ...(log && { scale: { type: 'log' } }),
-    ...(rows.every((row) => Number.isInteger(row[spec.x])) && {
-      axis: { tickMinStep: 1, ...(spec.x === 'step' && { tickCount }) },
+    ...(places.every(Number.isInteger) && {
+      axis: {
+        tickMinStep: 1,
+        ...(spec.x === 'step' && { tickCount }),
+        ...(places.every(isYear) && { format: 'd' }),
+      },
     }),
   };
   const isNames = rows.some((row) => typeof row[spec.x] === 'string');
@@ -189,7 +197,9 @@ export function lineChart(frame: Rows, spec: ChartSpec & LineOptions): Chart {
   const names = highlight.filter((value) => values.includes(value));
   const numOthers = names.length > 0 ? values.length - names.length : 0;
   const grey = numOthers > 0 ? `${plural(numOthers, 'other')} in grey` : '';
-  const subtitle = [spec.subtitle, grey].filter(Boolean).join('; ') || undefined;
+  const numLeftOut = isNames ? 0 : rows.length - places.length;
+  const leftOut = numLeftOut > 0 ? `${plural(numLeftOut, 'row')} without ${spec.x} not shown` : '';
+  const subtitle = [spec.subtitle, grey, leftOut].filter(Boolean).join('; ') || undefined;
   const chart = panelChart(
     rows,
     { ...spec, subtitle },

@@ -276,6 +276,21 @@ it('marks values between missing ones, which no line reaches', async () => {
   expect(svg.match(/aria-roledescription="point"/g)).toHaveLength(3);
 });
 
+it('writes years without a comma, and counts rows without a place on the axis', async () => {
+  const draw = (xs: readonly (number | null)[]) => {
+    const rows = xs.map((year) => ({ metric: 'loss', method: 'a', year, value: 1 + (year ?? 0) }));
+    const axes = { title: 'T', x: 'year', xTitle: 'Time (years)', color: 'method' };
+    return renderSvg(lineChart(rows, axes));
+  };
+  const years = await draw([2018, 2019, 2020]);
+  expect(years).toContain('>2019</text>');
+  expect(years).not.toContain('not shown');
+  expect(await draw([0, 5000, 10_000])).toContain('>10,000</text>');
+  const gaps = await draw([2018, null, 2020, NaN]);
+  expect(gaps).toContain('2 rows without year not shown');
+  expect(gaps).toContain('>2020</text>');
+});
+
 describe('names that Vega reads as its own', () => {
   it.each(['if', 'constructor', 'toString', '__proto__'])('draws %s', async (name) => {
     const named = createFrame(
