@@ -12,12 +12,14 @@ import {
 const idSchema = z
   .union([z.string().min(1), z.number()], 'expected text or a number')
   .transform(String);
-const titleSchema = z
+/** A title in a field of its own. */
+export const titleSchema = z
   .union([z.string(), z.number()], 'expected text or a number')
-  .transform(String);
+  .transform(String)
+  .nullish();
 
 const passageSchema = z
-  .object({ id: idSchema, contents: z.string().min(1), title: titleSchema.nullish() })
+  .object({ id: idSchema, contents: z.string().min(1), title: titleSchema })
   .transform(({ id, contents, title }) => ({ id, contents: withTitle(contents, title) }));
 
 /** A question line; `golden_answers` and `question` are FlashRAG's names. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { splitContents } from '../data/passage.js';
+import { titleSchema } from '../data/flashrag-text.js';
+import { splitContents, withTitle } from '../data/passage.js';
 import { splitCredentials } from '../io/credentials.js';
 import { describeAnswer, requestJson } from '../io/http.js';
 import { boundedArray } from '../io/json.js';
@@ -34,6 +35,7 @@ const responseSchema = z.object({
         document: z.object({
           id: z.union([z.string(), z.number()]).nullish(),
           contents: z.string(),
+          title: titleSchema,
         }),
         score: z.number().nullish(),
       }),
@@ -137,7 +139,7 @@ function parseResult(
 }
 
 function toRetrieved({ document, score }: Result[number][number], i: number): RetrievedPassage {
-  const { contents } = document;
+  const contents = withTitle(document.contents, document.title);
   const { title, text } = splitContents(contents);
   return {
     passage: { id: String(document.id ?? (title || contents)), contents, title, text },

@@ -265,9 +265,9 @@ describe('createRemoteRetriever', () => {
   ])('rejects an answer with %s', async (_, status, text, message) => {
     await expect(ask(await fixedServer(status, text))).rejects.toThrow(message);
   });
-  it('accepts numeric or missing ids and missing scores', async () => {
+  it('accepts numeric or missing ids, missing scores and titles in a field', async () => {
     const documents = [
-      { document: { id: 7, contents: 'T\nx' } },
+      { document: { id: 7, contents: 'x', title: 'T' } },
       { document: { contents: 'U\ny' } },
     ];
     const url = await fixedServer(200, JSON.stringify({ result: [documents] }));
