@@ -27,10 +27,9 @@ const optional = <T extends z.ZodType>(schema: T) =>
     .catch(undefined)
     .transform((value) => value ?? undefined);
 
-const maxTurnsSchema = z
-  .int()
-  .nullish()
-  .transform((value) => value ?? undefined);
+/** For fields that scores and labels use: a malformed value is rejected. */
+const strict = <T extends z.ZodType>(schema: T) =>
+  schema.nullish().transform((value) => value ?? undefined);
 
 /** Earlier versions called the question type `shape`. */
 const typeFields = {
@@ -89,11 +88,11 @@ export const trajectorySchema = z.object({
     z.array(z.object({ queries: z.array(z.string()), results: z.array(resultSchema) })),
   ),
   finish: optional(z.string()),
-  maxSearchTurns: maxTurnsSchema,
-  querySeparator: optional(z.string().min(1)),
-  subQuestionRecall: optional(z.number()),
+  maxSearchTurns: strict(z.int()),
+  querySeparator: strict(z.string().min(1)),
+  subQuestionRecall: strict(z.number()),
   /** Name of `subQuestionRecall` in earlier versions. */
-  coverage: optional(z.number()),
+  coverage: strict(z.number()),
   rewards: optional(z.object({ total: z.number() }).catchall(z.number())),
   advantage: optional(z.number()),
   ambiguous: optional(z.string()),
@@ -106,7 +105,7 @@ const recordingSchema = z.object({
   id: idSchema,
   golden_answers: z.array(goldenAnswerSchema),
   stop_reason: optional(z.string()),
-  max_search_turns: maxTurnsSchema,
+  max_search_turns: strict(z.int()),
 });
 
 const renameFields = <T extends z.infer<typeof recordingSchema>>({

@@ -69,6 +69,8 @@ describe('parseTrajectory', () => {
   it.each([
     [{ ...trajectory, maxSearchTurns: '4' }, /^maxSearchTurns: .*expected/],
     [{ ...transcript, max_search_turns: '4' }, /^max_search_turns: .*expected/],
+    [{ ...trajectory, querySeparator: 5 }, /^querySeparator: .*expected/],
+    [{ ...trajectory, subQuestionRecall: '0.5' }, /^subQuestionRecall: .*expected/],
     [{ ...transcript, golden_answers: ['Paris', ''] }, /^golden_answers\.1: .*blank/],
     [{ ...trajectory, goldenAnswers: ['Paris', ''] }, /^goldenAnswers\.1: .*blank/],
   ])('rejects what would change scores and labels: %j', (line, reason) => {
