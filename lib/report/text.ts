@@ -32,7 +32,7 @@ export function intervalText(interval: Interval | null | undefined, decimals = 3
   return `${value} [${low}, ${high}]`;
 }
 
-/** Formats a difference of shares in points: `+5.5`; small ones as {@link decimalText}. */
+/** Formats a difference of shares in points: `+5.5`; small ones get more digits. */
 export function pointsText(
   difference: number | null | undefined,
   format: typeof decimalText = decimalText,
