@@ -2,8 +2,6 @@
  * The audit: a correct file of each format, and for each check a file that fails it, in
  * row 2 and a known turn.
  */
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   auditRow,
@@ -12,130 +10,24 @@ import {
   type AuditModel,
 } from '../../lib/interop/audit.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
-import { writeParquet } from '../../lib/io/parquet.js';
-import { readTokenizerConfig } from '../../lib/io/tokenizer-config.js';
-import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
-import { LocalPolicy } from '../../lib/policy/local-policy.js';
-import { createRandom } from '../../lib/random.js';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { rollOut } from '../../lib/rollout/rollout.js';
 import { formatTrajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { conversationTemplate } from '../../lib/text/chat-template.js';
-import { isBuilt, runCommand } from '../commands/command-line.js';
-import { linesOf, writeTinyWorld } from '../commands/tiny-world.js';
-import { temporaryFolder } from '../folder.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
-
-/** Sampled rollouts of the tiny model, and its tokenizer. */
-async function rollOutTiny() {
-  const { weights, config, tokenizer } = chattyModel();
-  const policy = new LocalPolicy('tiny', weights, config, tokenizer);
-  const { trajectories } = await rollOut(policy, createBm25Retriever(PASSAGES), QUESTIONS, {
-    ...tinyTraining().rollout,
-    temperature: 1,
-    randoms: QUESTIONS.map((_, i) => createRandom(i)),
-  });
-  policy.dispose();
-  return { trajectories, tokenizer };
-}
-
-const CHATML = 'test/fixtures/chat/chatml';
-const root = temporaryFolder();
-const model = {
-  tokenizer: await readTokenizer(CHATML),
-  template: conversationTemplate(await readTokenizerConfig(CHATML)),
-};
-
-/** Ids of a rendered text, in which ChatML's tokens are special. */
-async function encode(text: string): Promise<number[]> {
-  const tokenizer = await readTokenizer(CHATML);
-  return text
-    .split(/(<\|im_start\|>|<\|im_end\|>)/)
-    .flatMap((part) =>
-      part.startsWith('<|im_') ? [tokenizer.tokenId(part)!] : tokenizer.encode(part),
-    );
-}
-
-/** Texts of the policy and the tool, turn by turn. */
-const PROMPT = '<|im_start|>user\nWho was born first?<|im_end|>\n<|im_start|>assistant\n';
-const GENERATIONS = [
-  '<think> both </think><tool_call>Ada</tool_call><|im_end|>',
-  '<think> now Bo </think><tool_call>Bo</tool_call><|im_end|>',
-  '<think> 1904 </think>Bo Reed<|im_end|>',
-];
-const result = (text: string): string =>
-  `\n<|im_start|>user\n<tool_response>${text}</tool_response><|im_end|>\n<|im_start|>assistant\n`;
-const RESULTS = ['Ada was born in 1922.', 'Bo was born in 1904.'].map(result);
-
-interface Tokens {
-  prompt: number[];
-  /** Alternating: generation, result, generation, ... */
-  parts: number[][];
-}
-async function tokens(results = RESULTS): Promise<Tokens> {
-  const texts = GENERATIONS.flatMap((text, i) =>
-    i < results.length ? [text, results[i]] : [text],
-  );
-  return { prompt: await encode(PROMPT), parts: await Promise.all(texts.map(encode)) };
-}
-const fill = (length: number, value: number): number[] => Array.from({ length }, () => value);
-const isGeneration = (i: number): number => Number(i % 2 === 0);
-const response = ({ prompt, parts }: Tokens) => ({
-  prompt,
-  ids: parts.flat(),
-  mask: parts.flatMap((part, i) => fill(part.length, isGeneration(i))),
-  logProbs: parts.flatMap((part, i) => fill(part.length, isGeneration(i) ? -0.5 : 0)),
-});
-const trlRow = (all: Tokens) => {
-  const { prompt, ids, mask, logProbs } = response(all);
-  return { prompt_ids: prompt, completion_ids: ids, env_mask: mask, logprobs: logProbs };
-};
-/** As tensors of a `DataProto`, padded on both sides. */
-const verlRow = (all: Tokens) => {
-  const { prompt, ids, mask, logProbs } = response(all);
-  const pad = fill(3, 0);
-  return {
-    prompts: [...pad, ...prompt],
-    responses: [...ids, ...pad],
-    response_mask: [...mask, ...pad],
-    rollout_log_probs: [...logProbs, ...pad],
-    attention_mask: [...pad, ...fill(prompt.length + ids.length, 1), ...pad],
-  };
-};
-const stepsRow = ({ prompt, parts }: Tokens) => ({
-  trajectory: parts.flatMap((part, i) => {
-    if (!isGeneration(i)) return [];
-    const context = [...prompt, ...parts.slice(0, i).flat()];
-    const tokens = {
-      prompt_ids: context,
-      prompt_mask: fill(context.length, 0),
-      completion_ids: part,
-      completion_mask: fill(part.length, 1),
-      completion_logprobs: fill(part.length, -0.5),
-    };
-    return [{ tokens }];
-  }),
-});
-const traceRow = ({ prompt, parts }: Tokens) => {
-  const start = prompt.slice(-1);
-  const node = (parent: number | null, role: string, ids: number[], numSampled = 0) => ({
-    parent,
-    message: { role, content: 'x' },
-    sampled: numSampled > 0,
-    token_ids: ids,
-    mask: ids.map((_, i) => i >= ids.length - numSampled),
-    logprobs: fill(numSampled, -0.5),
-  });
-  const nodes = [node(null, 'user', prompt.slice(0, -1))];
-  parts.forEach((part, i) => {
-    const ids = i === 0 ? [...start, ...part] : part;
-    nodes.push(node(i, i % 2 === 0 ? 'assistant' : 'user', ids, i % 2 === 0 ? part.length : 0));
-  });
-  return { id: 'episode', traces: [{ id: 'trace', nodes }] };
-};
-
-const LAYOUTS = { trl: trlRow, verl: verlRow, 'legacy verifiers': stepsRow, verifiers: traceRow };
+import {
+  encode,
+  fill,
+  GENERATIONS,
+  LAYOUTS,
+  model,
+  RESULTS,
+  rollOutTiny,
+  stepsRow,
+  tokens,
+  type Tokens,
+  traceRow,
+  trlRow,
+  verlRow,
+} from './audited-rows.js';
 
 /** As recorded by this library. */
 const ownRow = ({ prompt, parts }: Tokens) => ({
@@ -487,102 +379,5 @@ describe('a row that cannot be audited', () => {
     [7, 'object'],
   ])('%o is rejected: %s', (row, reason) => {
     expect(() => readTokenRows(row)).toThrow(reason);
-  });
-});
-
-describe.skipIf(!isBuilt)('audit FILE (needs dist/)', () => {
-  it('reports the first incorrect row and turn with a remedy, and exits with 1', async () => {
-    const folder = path.join(root, 'chatml');
-    cpSync(CHATML, folder, { recursive: true });
-    writeFileSync(path.join(folder, 'config.json'), '{}');
-    const [clean, broken] = [await tokens(), await tokens([RESULTS[0], RESULTS[1].slice(1)])];
-    const write = (name: string, ...rows: Tokens[]): void =>
-      writeFileSync(
-        path.join(root, name),
-        rows.map((row) => `${JSON.stringify(trlRow(row))}\n`).join(''),
-      );
-    write('clean.jsonl', clean, clean);
-    write('broken.jsonl', clean, broken, broken);
-
-    const passed = await runCommand(['audit', 'clean.jsonl', '--model', 'chatml'], root);
-    expect(passed.code).toBe(0);
-    expect(passed.stdout).toMatch(/2 rollouts \(trl\), 6 turns.*\n[^]*separators +ok in 2/);
-
-    const failed = await runCommand(['audit', 'broken.jsonl', '--model', 'chatml'], root);
-    expect(failed.code).toBe(1);
-    expect(failed.stdout).toMatch(
-      /separators +BROKEN in 2 of 3\. First: broken\.jsonl, row 2, turn 2: [^]*Append what the chat template/,
-    );
-
-    const json = await runCommand(['audit', 'broken.jsonl', '--model', 'chatml', '--json'], root);
-    expect(json.code).toBe(1);
-    const report = JSON.parse(json.stdout) as { numRows: number; checks: object[] };
-    expect(report).toMatchObject({ numRows: 3, formats: ['trl'] });
-    expect(report.checks).toContainEqual(
-      expect.objectContaining({
-        check: 'separators',
-        numChecked: 3,
-        numBroken: 2,
-        first: expect.objectContaining({ row: 2, turn: 2 }) as object,
-      }),
-    );
-
-    // As logged by the exported train.py.
-    const logged = [clean, broken].map((row) => ({
-      prompt: 'p',
-      tokens: JSON.stringify(trlRow(row)),
-    }));
-    const columns = { prompt: 'text', tokens: 'text' } as const;
-    await writeParquet(path.join(root, 'completions_1.parquet'), logged, columns);
-    const parquet = await runCommand(
-      ['audit', 'completions_1.parquet', 'clean.jsonl', '--model', 'chatml'],
-      root,
-    );
-    expect(parquet.stdout).toMatch(
-      /4 rollouts.*\n[^]*1 of 4\. First: completions_1.parquet, row 2/,
-    );
-
-    mkdirSync(path.join(root, 'traces'));
-    const line = `${JSON.stringify(traceRow(clean))}\n`;
-    writeFileSync(path.join(root, 'traces', 'traces.jsonl'), line);
-    const inFolder = await runCommand(['audit', 'traces'], root);
-    expect(inFolder.stdout).toMatch(/1 rollouts \(verifiers\)/);
-    expect((await runCommand(['audit', 'chatml'], root)).stderr).toContain('traces.jsonl');
-
-    // verl's line, and a chat policy's, whose server returns no ids.
-    const chat = { segments: [{ kind: 'policy', text: 'a', tokenIds: [] }] };
-    for (const row of [{ input: 'a', output: 'b' }, chat]) {
-      writeFileSync(path.join(root, 'texts.jsonl'), `${JSON.stringify(row)}\n`);
-      const texts = await runCommand(['audit', 'texts.jsonl'], root);
-      expect(texts).toMatchObject({ code: 1 });
-      expect(texts.stderr).toMatch(/texts\.jsonl:1: Expected token ids/);
-    }
-    const without = await runCommand(['audit', 'broken.jsonl'], root);
-    expect(without).toMatchObject({ code: 0 });
-    expect(without.stdout).toMatch(/separators +not checked: needs --model/);
-  });
-
-  it('--score finds equal log-probs for the same weights, and different ones at another temperature', async () => {
-    const { model: folder } = await writeTinyWorld(path.join(root));
-    const { trajectories } = await rollOutTiny();
-    const file = path.join(root, 'trajectories.jsonl');
-    writeFileSync(file, trajectories.map(formatTrajectory).join(''));
-    expect(linesOf(file)).toHaveLength(QUESTIONS.length);
-    const score = async (...args: string[]): Promise<Record<string, number>> => {
-      const { stdout, code } = await runCommand(
-        ['audit', file, '--model', folder, '--score', '--json', '--backend', 'wasm', ...args],
-        root,
-      );
-      expect(code).toBe(0);
-      return (JSON.parse(stdout) as { sampling: Record<string, number> }).sampling;
-    };
-    const same = await score();
-    // Recorded with four decimals.
-    expect(same['sampling/sampling_logp_difference/max']).toBeLessThan(2e-4);
-    expect(same['sampling/effective_sample_size']).toBeGreaterThan(0.9999);
-    const warmer = await score('--temperature', '2', '--importance-sampling-mode', 'token_mask');
-    expect(warmer['sampling/sampling_logp_difference/max']).toBeGreaterThan(0.1);
-    expect(warmer['sampling/effective_sample_size']).toBeLessThan(0.95);
-    expect(warmer['sampling/ratio_p99']).toBeGreaterThan(1.2);
   });
 });
