@@ -112,7 +112,7 @@ export const hotpotqa: DataFormat = {
       const facts = named.length > 0 ? stated : '';
       return { title, text, facts, evidence: [passages.add(title, text)] };
     });
-    if (!answer) return null;
+    if (!answer?.trim()) return null;
     countIncomplete(annotated, passages);
     const named = articles.filter(({ facts }) => facts !== '');
     const supporting = named.flatMap(({ evidence }) => evidence);

@@ -98,7 +98,7 @@ export const musique: DataFormat = {
       text,
       passage: passages.add(title, text),
     }));
-    if (!answer || !answerable) return null;
+    if (!answer?.trim() || !answerable) return null;
     const supports = parsed.question_decomposition.flatMap(
       ({ paragraph_support_idx: support }) => support ?? [],
     );

@@ -153,10 +153,11 @@ export async function* readFolder(
     yield withAnnotatedGraph({ ...question, metadata: { benchmark, ...metadata } }, passages);
 }
 
+const textOrNumber = z.union([z.string(), z.number()]).transform(String);
 /** Annotations of 2WikiMultiHopQA and MuSiQue, which FlashRAG keeps as metadata. */
 const annotationsSchema = z.object({
   evidences: evidencesSchema.optional(),
-  decomposition: z.array(z.object({ question: z.string(), answer: z.string() })).optional(),
+  decomposition: z.array(z.object({ question: z.string(), answer: textOrNumber })).optional(),
 });
 
 function annotatedGraph(question: Question, passages: PassageCollector): QuestionGraph | null {

@@ -79,7 +79,7 @@ export const twoWiki: DataFormat = {
       title,
       passage: passages.add(title, joinSentences(sentences)),
     }));
-    if (!answer) return null;
+    if (!answer?.trim()) return null;
     countIncomplete(annotated, passages);
     const withTitle = (name: string) =>
       added.filter(({ title }) => nameKey(title) === nameKey(name));

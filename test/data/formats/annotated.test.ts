@@ -47,10 +47,10 @@ it('builds graphs from 2WikiMultiHopQA’s triples', () => {
     ]);
 });
 
-it('builds graphs from MuSiQue’s decomposition', () => {
+it.each(['1904', 1904])('builds graphs from MuSiQue’s decomposition, with %j', (answer) => {
   const decomposition = [
     { question: 'Red River >> director', answer: 'Bo Reed', depends_on: [] },
-    { question: 'When was #1 born?', answer: '1904', depends_on: [1] },
+    { question: 'When was #1 born?', answer, depends_on: [1] },
   ];
   expect(summary(question({ type: '2hop', supporting: ['a', 'b'], decomposition }))).toEqual([
     ['Red River', 'Bo Reed', [], ['a', 'b']],

@@ -101,6 +101,14 @@ describe('HotpotQA', () => {
   });
 });
 
+it.each([
+  [hotpotqa, HOTPOT_COMPARISON],
+  [twoWiki, TWO_WIKI_BRIDGE_COMPARISON],
+  [musique, MUSIQUE_TWO_AND_ONE],
+])('skips a row with a blank answer', (format, row) => {
+  expect(format.read({ ...row, answer: ' ' }, new PassageCollector())).toBeNull();
+});
+
 describe('2WikiMultiHopQA', () => {
   it('turns each triple into a sub-question', () => {
     const passages = new PassageCollector();
