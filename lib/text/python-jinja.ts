@@ -8,6 +8,7 @@ import {
   FILTERS,
   formatValue,
   LINE_BREAK,
+  listItems,
   METHODS,
   OPERATORS,
   RANGE,
@@ -80,6 +81,16 @@ function checkFilter(name: string, operand: Value, args: readonly Value[]): void
   if (name.endsWith('ectattr') && (attribute.includes('.') || test === 'undefined'))
     throw new Error(`${name} of ${args.map(formatValue).join(', ')} is not supported`);
 }
+
+/** Tests with an argument, by their names in `selectattr`, as operators. */
+const ATTRIBUTE_TESTS: ReadonlyMap<unknown, string> = new Map([
+  ['in', 'in'],
+  ['eq', '=='],
+  ['==', '=='],
+  ['equalto', '=='],
+  ['ne', '!='],
+  ['!=', '!='],
+]);
 
 function call(compute: (args: readonly Value[]) => unknown, args: readonly Value[]): Value {
   const result = compute(args);
@@ -206,9 +217,32 @@ class PythonInterpreter extends Interpreter {
       return call(FILTERS[name], [operand, ...args]);
     }
     checkFilter(name, operand, args);
+    if (name === 'map' && args.length > 0)
+      return toList(listItems(operand).map((item) => this.applyNamed(item, filter, scope)));
+    const operator = ATTRIBUTE_TESTS.get(args.length > 2 ? args[1].value : undefined);
+    if (name.endsWith('ectattr') && operator !== undefined) {
+      const isKept = (item: Value): boolean =>
+        OPERATORS[operator]([this.attribute(item, args[0], scope), args[2]]) ===
+        (name === 'selectattr');
+      return toList(listItems(operand).filter(isKept));
+    }
     const text = name === 'indent' ? toText(operand).replace(LINE_BREAK, '\n') : undefined;
     const result = super.applyFilter(text === undefined ? operand : toValue(text), filter, scope);
     return name === 'items' || name === 'dictsort' ? asTuples(result) : result;
+  }
+
+  /** Applies the filter that `map` names first, with its other arguments. */
+  private applyNamed(item: Value, { args }: Node, scope: Scope): Value {
+    const [name, ...others] = args as Node[];
+    const callee = { type: 'Identifier', value: this.evaluate(name, scope).value };
+    const filter = others.length > 0 ? { type: 'CallExpression', callee, args: others } : callee;
+    return this.applyFilter(item, filter, scope);
+  }
+
+  private attribute(item: Value, name: Value, scope: Scope): Value {
+    const [object, property] = [item, name].map((value) => ({ type: 'Value', value }));
+    const member = { type: 'MemberExpression', object, property, computed: true };
+    return this.evaluateMemberExpression(member, scope);
   }
 
   override evaluateTestExpression(node: Node, scope: Scope): Value {

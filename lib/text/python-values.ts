@@ -117,7 +117,7 @@ function isEqual(a: Value, b: Value): boolean {
   );
 }
 
-function listItems(list: Value): Value[] {
+export function listItems(list: Value): Value[] {
   const { type, value } = list;
   if (Array.isArray(value)) return value as Value[];
   if (type === 'NullValue' || isNumber(value))
