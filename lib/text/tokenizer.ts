@@ -60,6 +60,18 @@ const stepsSchema = stepSchema.extend({
   normalizers: z.array(stepSchema).optional(),
   pretokenizers: z.array(stepSchema).optional(),
 });
+const listedToken = z.tuple([z.string(), id]).optional();
+const processorSchema = z.looseObject({
+  get processors() {
+    return z.array(processorSchema).optional();
+  },
+  cls: listedToken,
+  sep: listedToken,
+  /** Special tokens and a text. */
+  single: z.array(z.object({ SpecialToken: z.object({ id: z.string() }).optional() })).optional(),
+  special_tokens: z.record(z.string(), z.object({ ids: z.array(id) })).optional(),
+});
+type Processor = z.infer<typeof processorSchema>;
 /**
  * Ids are dictionary values or, in a unigram model, list indices. Rejects settings that
  * change the ids but are ignored by the package.
@@ -94,6 +106,7 @@ const tokenizerSchema = z
     added_tokens: z.array(tokenSchema).default([]),
     normalizer: stepsSchema.nullish(),
     pre_tokenizer: stepsSchema.nullish(),
+    post_processor: processorSchema.nullish(),
   })
   .refine(
     ({ model, added_tokens: added }) =>
@@ -257,12 +270,26 @@ function requireAround(
 /** Stands for a message in a rendered template: a character for private use. */
 const MARK = '\uf8ff';
 
-/** The special tokens that a tokenizer puts around a text. */
-function tokensAround(tokenizer: PackageTokenizer): FileTokenizer['around'] {
-  const inner = tokenizer.encode('a', { add_special_tokens: false }).ids;
-  const all = tokenizer.encode('a', { add_special_tokens: true }).ids;
-  const from = inner.length === 0 ? all.length : all.indexOf(inner[0]);
-  return { before: all.slice(0, from), after: all.slice(from + inner.length) };
+/** The special tokens around a text, with the ids that the post-processor lists. */
+function tokensAround(processor: Processor | null | undefined): FileTokenizer['around'] {
+  const { processors = [], cls, sep, single = [], special_tokens: tokens } = processor ?? {};
+  const textAt = single.findIndex(({ SpecialToken }) => !SpecialToken);
+  const templateIds = (parts: typeof single): number[] =>
+    parts.flatMap(({ SpecialToken: token }) => {
+      const listed = token && ownValue(tokens, token.id);
+      if (token && !listed)
+        throw new Error(
+          `Expected special_tokens in the post_processor of tokenizer.json to list ${token.id}, but it is missing. Copy the file again.`,
+        );
+      return listed?.ids ?? [];
+    });
+  let before = cls ? [cls[1]] : templateIds(single.slice(0, textAt));
+  let after = sep ? [sep[1]] : templateIds(single.slice(textAt + 1));
+  for (const outer of processors.map(tokensAround)) {
+    before = [...outer.before, ...before];
+    after = [...after, ...outer.after];
+  }
+  return { before, after };
 }
 
 /**
@@ -278,7 +305,10 @@ export function createTokenizer(
     throw new Error(`Expected the JSON of a tokenizer.json, but ${describeFaults(parsed.error)}`);
   const { vocab } = parsed.data.model;
   const added = addedTokens(parsed.data, tokenizerConfig);
+  const around = tokensAround(parsed.data.post_processor);
   const ids = [
+    ...around.before,
+    ...around.after,
     ...(Array.isArray(vocab) ? vocab.keys() : Object.values(vocab)),
     ...added.map((token) => token.id),
   ];
@@ -290,7 +320,6 @@ export function createTokenizer(
   const special = [...added.filter((token) => token.special), ...named];
   const text = createPlainTextEncoder(tokenizer, special);
   const specialIds = new Set(special.map((token) => token.id));
-  const around = tokensAround(tokenizer);
   requireAround(around, tokenizer, tokenizerConfig);
   // SmolLM2's, `<|im_start|>`, is not.
   const begin = beginToken(tokenizerConfig);

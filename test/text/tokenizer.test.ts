@@ -180,7 +180,26 @@ describe('createTokenizer', () => {
     expect(createTokenizer(TOKENIZER_JSON).around).toEqual({ before: [], after: [] });
     const unreadable = { type: 'BPE', vocab: { '<eos>': eos, '<pad>': pad, A: 1 }, merges: [] };
     const json = { ...COMMON, post_processor: postProcessor, model: unreadable };
-    expect(createTokenizer(json).around).toEqual({ before: [eos, pad], after: [] });
+    expect(createTokenizer(json).around).toEqual({ before: [eos], after: [pad] });
+  });
+
+  it('takes the ids of surrounding tokens from the post-processor, as tokenizers 0.23.3', () => {
+    const around = (post_processor: object) =>
+      createTokenizer({ ...TOKENIZER_JSON, post_processor }).around;
+    const both = { id: '<both>', ids: [eos, pad], tokens: ['<eos>', '<pad>'] };
+    const template = {
+      ...postProcessor,
+      single: [{ SpecialToken: { id: '<both>', type_id: 0 } }, ...postProcessor.single.slice(1)],
+      special_tokens: { ...postProcessor.special_tokens, '<both>': both },
+    };
+    const expected = { before: [eos, pad], after: [pad] };
+    expect(around(template)).toEqual(expected);
+    const processors = [{ type: 'ByteLevel', trim_offsets: true }, template];
+    expect(around({ type: 'Sequence', processors })).toEqual(expected);
+    expect(() => around({ ...template, special_tokens: {} })).toThrow('special_tokens');
+    const ends = { sep: ['<eos>', pad], cls: ['<pad>', eos] };
+    for (const type of ['BertProcessing', 'RobertaProcessing'])
+      expect(around({ type, ...ends })).toEqual({ before: [eos], after: [pad] });
   });
 
   it('has a begin token if the config or the post-processor adds it', () => {
