@@ -183,6 +183,11 @@ describe('createTokenizer', () => {
     expect(createTokenizer(json).around).toEqual({ before: [eos], after: [pad] });
   });
 
+  it('reads a vocabulary without Latin letters', () => {
+    const bpe = { type: 'BPE', vocab: { 青: 0 }, merges: [] };
+    expect(createTokenizer({ ...COMMON, model: bpe }).encode('青 a')).toEqual([0]);
+  });
+
   it('takes the ids of surrounding tokens from the post-processor, as tokenizers 0.23.3', () => {
     const around = (post_processor: object) =>
       createTokenizer({ ...TOKENIZER_JSON, post_processor }).around;
