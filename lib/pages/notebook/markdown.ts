@@ -155,6 +155,8 @@ const MATH = new RegExp(
 const ESCAPE = /\\[^]/;
 const CODE_SPAN = /(?<ticks>`+)(?!`)(?:(?:(?!\n\s*\n)[^])*?(?<!`)\k<ticks>(?!`))?/;
 const MATH_OR_OTHER = new RegExp(`${MATH.source}|(?<other>${anyOf([ESCAPE, CODE_SPAN])})`, 'g');
+/** Bounds the work for a text full of formulas without an end. */
+const MAX_FORMULA_LINES = 200;
 /** Stands for a bar in a formula. */
 const BAR = '\ufdd0';
 /** Replaces the backslash of an unclosed `\begin`, whose end is then sought only once. */
@@ -193,10 +195,17 @@ function keepMath(markdown: Parser): void {
     'code',
     'math',
     (state, line, _, isSilent) => {
-      MATH.lastIndex = state.bMarks[line] + state.tShift[line];
-      const [math] = (state.level === 0 && MATH.exec(state.src)) || [];
-      if (!math?.includes('\n') || !/^[ \t]*(\n|$)/.test(state.src.slice(MATH.lastIndex)))
-        return false;
+      if (!/[$\\]/.test(state.src[state.bMarks[line] + state.tShift[line]] ?? '')) return false;
+      const isInside = (i: number): boolean =>
+        state.isEmpty(i) || state.sCount[i] >= state.blkIndent;
+      const last = Math.min(state.lineMax, line + MAX_FORMULA_LINES);
+      let end = line + 1;
+      while (end < last && isInside(end)) end++;
+      // Without the marks of a list or quote around it.
+      const text = state.getLines(line, end, state.blkIndent, false).trimStart();
+      MATH.lastIndex = 0;
+      const [math] = MATH.exec(text) ?? [];
+      if (!math?.includes('\n') || !/^[ \t]*(\n|$)/.test(text.slice(MATH.lastIndex))) return false;
       if (isSilent) return true;
       state.line = line + math.split('\n').length;
       state.push('paragraph_open', 'p', 1);

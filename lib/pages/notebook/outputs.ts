@@ -104,8 +104,9 @@ function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Co
   for (const [mime, render] of MIME_TYPES)
     if (text(mime)?.trim() && !(isBlank && mime === MIME.html))
       return render(text(mime)!, rendering, text(MIME.text));
-  // JSON of other types, such as a widget's id, is for programs.
-  const json = ['application/json', ...Object.keys(data).filter(isJsonMime)];
+  // JSON of other types, such as a widget's id, is for programs. Bokeh's may be empty.
+  const types = Object.keys(data).filter((mime) => isJsonMime(mime) && data[mime] !== '');
+  const json = ['application/json', ...types];
   const plain = [MIME.text, ...Object.keys(data).filter((mime) => mime.startsWith('text/'))];
   const mime = [json[0], ...plain, ...json].find((type) => type in data);
   if (mime !== undefined)

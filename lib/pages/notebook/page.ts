@@ -2,6 +2,7 @@
 import { joinStreams } from '../../notebook/kernel-outputs.js';
 import {
   codeCells,
+  codeLanguage,
   findVegaLite,
   isTypeScript,
   joinLines,
@@ -67,8 +68,10 @@ export async function reportHtml(notebook: Notebook, folder?: string): Promise<R
   const provenance = about
     ? [provenanceSection(about.provenance, { intro: setupText(about) })]
     : [];
-  // Another kernel's numbers are not this library's.
-  const citation = isTypeScript(notebook) ? [citationSection(title, about?.provenance.commit)] : [];
+  // Another kernel's numbers are not this library's; Deepnote names no kernel.
+  const { kernelspec } = notebook.metadata;
+  const isOwn = isTypeScript(notebook) && (kernelspec ?? codeLanguage(notebook)) !== undefined;
+  const citation = isOwn ? [citationSection(title, about?.provenance.commit)] : [];
   const main = [
     trustedHtml(content),
     provenance.map(sectionMarkup),
@@ -111,7 +114,7 @@ function sectionsMarkup(cells: readonly Cell[], rendering: Rendering): Content {
   return sections.map(({ isFolded, parts }) => {
     if (!isFolded) return parts;
     const html = markupHtml(parts);
-    const [heading] = /^<h2.*?<\/h2>/s.exec(html) ?? [''];
+    const [heading] = /^<h([12])\b.*?<\/h\1>/s.exec(html) ?? [''];
     const summary = markup('summary', trustedHtml(heading));
     return markup('details.section', summary, trustedHtml(html.slice(heading.length)));
   });

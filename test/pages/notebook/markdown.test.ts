@@ -83,6 +83,20 @@ describe('markdown', () => {
       );
   });
 
+  it('keeps the signs of formulas in lists and quotes, which end with them', async () => {
+    const shown = '$$\na\n- b\n+ c\n$$';
+    for (const [first, start] of [
+      ['- ', '  '],
+      ['> ', '> '],
+      ['1. > ', '   > '],
+    ])
+      expect(
+        await page(markdown(first + ['$$', 'a', '- b', '+ c', '$$'].join(`\n${start}`))),
+      ).toContain(shown);
+    const open = await page(markdown('- $$\n  a\n- b $$\n- c'));
+    expect(open.match(/<li>/g)).toHaveLength(3);
+  });
+
   it.each([
     ['$|x|$', '$|x|$'],
     ['$\\|a_1\\| < *b*$', '$\\|a_1\\| &lt; *b*$'],
@@ -122,6 +136,11 @@ describe('markdown', () => {
       expect(html).toMatch(/<td>2<\/td>\s*<td><em>c<\/em><\/td>\s*<td>d\|e<\/td>\s*<\/tr>/);
       expect(html.match(/<td>/g)).toHaveLength(8);
     }
+  });
+
+  it('renders many environments that end after their list', { timeout: 5000 }, async () => {
+    const item = '\\begin{a}\n\n  '.repeat(40_000);
+    expect(await page(markdown(`- ${item}\n\n\\end{a}`))).toContain('end{a}');
   });
 
   it('renders a megabyte of environments without an end', { timeout: 5000 }, async () => {

@@ -22,6 +22,8 @@ it('cites this library unless another kernel computed the numbers', async () => 
   const kernelspec = { name: 'python3', display_name: 'Python 3' };
   for (const metadata of [{ kernelspec, language_info: { name: 'python' } }, { kernelspec }])
     expect((await reportHtml({ ...notebook, metadata })).html).not.toContain('To cite');
+  const deepnote = { deepnote: {}, deepnote_notebook_id: 'a' };
+  expect((await reportHtml({ ...notebook, metadata: deepnote })).html).not.toContain('To cite');
 });
 
 describe('reportHtml', () => {
@@ -101,6 +103,8 @@ describe('reportHtml', () => {
     expect(html).toContain(
       '<details class="section"><summary><h2 id="how">How</h2></summary>\n<p>So.</p>\n</details>',
     );
+    const first = await reportHtml(notebookOf({ ...tagged, source: '# All\n\nSo.' }));
+    expect(first.html).toContain('<summary><h1 id="all">All</h1>');
     const tables = html.matchAll(
       /(<summary>Table: [^<]*<\/summary>)?<div class="scroll" role="group" aria-label="A &lt;t/g,
     );
@@ -237,6 +241,11 @@ describe('outputs and cells of all kinds', () => {
     const html = await page(displayed({ ...widget, 'text/plain': 'IntSlider(value=7)' }));
     expect(html).toContain('<pre>IntSlider(value=7)</pre>');
     expect(await page(displayed(widget))).toContain('abc');
+  });
+
+  it('names the types of an output with empty JSON, such as Bokeh’s', async () => {
+    const bokeh = { 'application/javascript': 'x', 'application/vnd.bokehjs_exec.v0+json': '' };
+    expect(await page(displayed(bokeh))).toContain('application/javascript');
   });
 
   const point = { mark: 'point', encoding: { x: { field: 'a', type: 'quantitative' } } };
