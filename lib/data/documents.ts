@@ -13,7 +13,8 @@ import { parseJson } from '../io/json.js';
 import { readParquet } from '../io/parquet.js';
 import { ownValue } from '../own-value.js';
 import { formatList } from '../text/english.js';
-import { splitContents } from './passage.js';
+import { isBenchmark } from './formats/read.js';
+import { splitContents, withTitle } from './passage.js';
 
 export interface Section {
   /** The document's title and the headings above the paragraphs, joined by ` - `. */
@@ -215,7 +216,7 @@ const readMarkdown: Reader = ({ text, name }) => {
 
 /** Column names in order of preference. */
 const GUESSES = {
-  title: ['title', 'name', 'question', 'heading', 'subject'],
+  title: ['title', 'wikipedia_title', 'name', 'question', 'heading', 'subject'],
   text: ['text', 'contents', 'content', 'body', 'passage', 'answer', 'description'],
   id: ['id', '_id', 'passage_id', 'pid', 'docid', 'doc_id', 'docno'],
 };
@@ -264,6 +265,11 @@ function toSections(
   { name, columns }: { name: string; columns: Columns },
 ): Section[] {
   if (rows.length === 0) return [];
+  // The guess would be `question` and `answer`: passages that give the answers away.
+  if (columns.text === undefined && isBenchmark(rows))
+    throw new Error(
+      "expected documents, but got a benchmark's questions. Convert the file with data convert, or name a column with --text.",
+    );
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const textColumn = findColumn('text', names, columns.text)!;
   const others = names.filter((other) => other !== textColumn);
@@ -273,11 +279,12 @@ function toSections(
     const cell = (column: string | undefined): string =>
       column === undefined ? '' : cellText(ownValue(row, column), `row ${i + 1}, ${column}`);
     const body = cell(textColumn).trim();
+    const given = collapse(cell(titleColumn));
     // FlashRAG's `contents` start with the title.
     const { title, text } =
-      textColumn === 'contents' && titleColumn === undefined
-        ? splitContents(body)
-        : { title: collapse(cell(titleColumn)), text: body };
+      textColumn === 'contents'
+        ? splitContents(withTitle(body, given))
+        : { title: given, text: body };
     const paragraphs = splitParagraphs(text);
     const id = cell(idColumn) || undefined;
     return { title: title || name, paragraphs, id, isUntitled: title === '' };

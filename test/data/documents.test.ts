@@ -140,6 +140,25 @@ Keep it dry.
     ]);
   });
 
+  it('takes a title column and the first line of contents for one title', async () => {
+    const rows = [
+      { title: 'T', contents: 'T\nfirst' },
+      { title: 'T', contents: 'first' },
+      { contents: 'T\nfirst' },
+    ].map((row) => JSON.stringify(row));
+    expect(plain(await read('a.jsonl', rows.join('\n')))).toEqual(rows.map(() => ['T', 'first']));
+    const kilt = '{"_id": "290", "wikipedia_title": "A", "text": ["A\\n", "A letter.\\n"]}';
+    expect(plain(await read('kilt.jsonl', kilt))).toEqual([['A', 'A', 'A letter.']]);
+  });
+
+  it("rejects a benchmark's questions, whose passages would be the answers", async () => {
+    const context = [['A', ['A sang.']]];
+    const row = { _id: 'h', question: 'Who sang?', answer: 'A', supporting_facts: [], context };
+    await expect(read('a.json', JSON.stringify([row]))).rejects.toThrow(/data convert.*--text/);
+    const named = await read('a.json', JSON.stringify([row]), { text: 'answer' });
+    expect(plain(named)).toEqual([['Who sang?', 'A']]);
+  });
+
   it('finds nothing in a column that a row lacks, whatever its name', async () => {
     const lines = '{"constructor": "C", "text": "a"}\n{"text": "b"}\n';
     const sections = await read('a.jsonl', lines, { title: 'constructor' });
