@@ -62,7 +62,10 @@ export function specialTokens(tokenizerConfig: unknown): string[] {
     .filter((token) => [...token].length > 1);
 }
 
-/** The begin token, and whether texts get it, if that is configured. */
+/**
+ * The begin token, and whether texts get it, if that is configured: transformers 4 and
+ * llama.cpp apply `add_bos_token`, transformers 5 only the post-processor.
+ */
 export function beginToken(tokenizerConfig: unknown): { name?: string; isAdded?: boolean } {
   const { bos_token: name, add_bos_token: isAdded } = parseTokenizerConfig(tokenizerConfig);
   return { name: name ?? undefined, isAdded: isAdded ?? undefined };

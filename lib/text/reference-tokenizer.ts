@@ -204,8 +204,16 @@ function correctAdded(tokenizer: PackageTokenizer, vocab: object): void {
   const ids = new Map(model.tokens_to_ids);
   tokenizer.token_to_id = (token) => ids.get(token);
   const pieces = new Set(Array.isArray(vocab) ? vocab.map(([piece]) => piece as string) : []);
+  const owners = new Map<string, string>();
   for (const { content, normalized } of added) {
-    if (normalized && normalizer(content) !== content) tokens.delete(content);
+    const form = normalized ? normalizer(content) : content;
+    for (const text of [content, form]) {
+      const owner = owners.get(text) ?? content;
+      if (owner !== content)
+        throw new Error(`the added tokens ${owner} and ${content} are normalised alike`);
+      owners.set(text, content);
+    }
+    if (form !== content) tokens.delete(content);
     if (!pieces.has(content) && !Object.hasOwn(vocab, content)) model.tokens_to_ids.delete(content);
   }
 }

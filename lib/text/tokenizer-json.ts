@@ -139,8 +139,17 @@ function correctPreTokenizer(step: StepJson): object {
 
 function correctDecoder(step: StepJson): object {
   switch (step.type) {
-    case 'Sequence':
+    case 'Sequence': {
+      const types = z
+        .array(stepSchema)
+        .parse(step.decoders)
+        .map(({ type }) => type);
+      const bytesAt = types.indexOf('ByteFallback');
+      // Bytes are then several words in the package, and one in the reference.
+      if (bytesAt >= 0 && types.includes('WordPiece', bytesAt))
+        throw new Error('a WordPiece decoder after ByteFallback is not supported');
       return correctAll(step, 'decoders', correctDecoder);
+    }
     case 'Replace':
       return literal(step);
     case 'Metaspace': // keeps the first space, which was never added

@@ -452,6 +452,45 @@ describe('createTokenizer', () => {
     ['\\G is not supported', { pre_tokenizer: regexSplit('\\Ga') }],
     ['give back', { pre_tokenizer: regexSplit('(?>a+)b') }],
     ['give back', { pre_tokenizer: regexSplit('(?:ab)++') }],
+    ['CTC', { decoder: { type: 'CTC', pad_token: '<pad>' } }],
+    [
+      'WordPiece decoder after ByteFallback',
+      {
+        decoder: {
+          type: 'Sequence',
+          decoders: [{ type: 'ByteFallback' }, { type: 'WordPiece', prefix: '##' }],
+        },
+      },
+    ],
+    [
+      '<A> and <a> are normalised alike',
+      {
+        normalizer: { type: 'Lowercase' },
+        added_tokens: ['<A>', '<a>'].map((content, i) => ({
+          content,
+          id: 9000 + i,
+          normalized: true,
+        })),
+      },
+    ],
+    [
+      '<a> and <b> are normalised alike',
+      {
+        normalizer: {
+          type: 'Sequence',
+          normalizers: ['bc', 'ab'].map(([from, content]) => ({
+            type: 'Replace',
+            pattern: { String: from },
+            content,
+          })),
+        },
+        added_tokens: ['<a>', '<b>'].map((content, i) => ({
+          content,
+          id: 9000 + i,
+          normalized: true,
+        })),
+      },
+    ],
   ])('rejects unsupported settings: %s', (name, change) => {
     expect(() => createTokenizer({ ...TOKENIZER_JSON, ...change })).toThrow(name);
   });
