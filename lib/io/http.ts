@@ -84,7 +84,7 @@ export async function requestJson(url: string, request: JsonRequest): Promise<un
   const { shown } = splitCredentials(url);
   return retry(shown, request, async () => {
     const chunks: Uint8Array[] = [];
-    const source = await requestBytes(url, request, (bytes) => chunks.push(bytes));
+    const source = await requestBytes(url, request, (bytes) => void chunks.push(bytes));
     return parseBody(source, Buffer.concat(chunks));
   });
 }
@@ -120,6 +120,7 @@ export async function requestEvents(
     };
     const parser = createParser({
       onEvent({ data }) {
+        if (isDone) return;
         hasBegun = true;
         if (data.trim() === '[DONE]') isDone = true;
         else work = work.then(() => request.onData(data));
@@ -131,6 +132,7 @@ export async function requestEvents(
       const text = decode(bytes);
       if (!hasBegun) body += text;
       parser.feed(text);
+      return isDone; // some servers keep the connection open
     });
     // Some servers leave out the empty line after the last event.
     if (!isDone) parser.feed('\n\n');
@@ -182,13 +184,14 @@ async function retry<T>(
 }
 
 /**
- * Reads the bytes of a response with status 200, as they arrive.
+ * Reads the bytes of a response with status 200, as they arrive, until `onBytes` returns
+ * true.
  * @returns their source, for messages: a redirected POST becomes a GET
  */
 async function requestBytes(
   address: string,
   { body, token, timeoutMs, maxResponseBytes, signal, server }: JsonRequest,
-  onBytes: (bytes: Uint8Array) => void,
+  onBytes: (bytes: Uint8Array) => boolean | void,
 ): Promise<string> {
   const { url, shown, authorization } = splitCredentials(address);
   if (!URL.canParse(address))
@@ -235,12 +238,12 @@ async function requestBytes(
   const reader = response.body?.getReader();
   try {
     for (let read; (read = await reader?.read().catch(fail)) && !read.done; ) {
-      if (status === 200) onBytes(read.value);
-      else rejection.push(read.value);
       if ((size += read.value.byteLength) > maxResponseBytes)
         throw new AnswerError(
           `Expected an answer of at most ${maxResponseBytes} bytes from ${shown}. Ask for less at a time.`,
         );
+      if (status !== 200) rejection.push(read.value);
+      else if (onBytes(read.value)) break;
     }
   } finally {
     // Hangs up, unless the body was read to its end.

@@ -227,6 +227,19 @@ describe('requestJson', () => {
     await closed;
   });
 
+  it('ends at the end mark, though the connection stays open and more follows', async () => {
+    const open = createHttpServer((_, response) => {
+      response.write('data: a\n\ndata: [DONE]\n\ndata: b\n\n');
+    });
+    await once(open.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(open.address() as AddressInfo).port}`;
+    const seen: string[] = [];
+    const onData = (data: string): number => seen.push(data);
+    expect(await requestEvents(url, { ...REQUEST, onData })).toBe(true);
+    expect(seen).toEqual(['a']);
+    open.close();
+  });
+
   it.each([
     ['data: a\n\ndata: b', false],
     ['data: a\r\n\r\ndata: b\r\n', false],
