@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { readJsonLines, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { rewardConstants } from '../rewards/presets.js';
+import { joinTurns } from '../rollout/recorded.js';
 import { ambiguity, splitTranscript } from '../text/response.js';
 import {
   exportedRollout,
@@ -88,7 +89,7 @@ export async function writeVerl(
 const lineSchema = z
   .object({ input: z.string(), output: z.string(), gts: truthSchema, score: z.number().nullable() })
   .transform(({ input, output, gts, score }): RecordedRollout => {
-    const segments = splitTranscript(output);
+    const segments = splitTranscript(joinTurns(output));
     return { prompt: input, segments, truth: gts, score, ambiguous: ambiguity(segments) };
   });
 

@@ -121,17 +121,29 @@ const MARKS_AT_RESULTS = new RegExp(
   `(?<=</search>)${TURN_MARKS.source}(?=<information>)|(?<=</information>)${TURN_MARKS.source}`,
   'g',
 );
-/** Drops a chat template's marks around results, if turns were decoded as one text. */
-const joinTurns = (response: string): string =>
-  response.replace(MARKS_AT_RESULTS, (marks) => (marks.trim() === '' ? marks : '\n'));
+/**
+ * Drops end tokens, and a chat template's marks around results, if turns were decoded as
+ * one text.
+ */
+export const joinTurns = (response: string): string =>
+  withoutEndTokens(response).replace(MARKS_AT_RESULTS, (marks) =>
+    marks.trim() === '' ? marks : '\n',
+  );
 
-/** Length of the prompt that a response repeats, in a chat template if it is messages. */
+/**
+ * Length of the prompt that a response repeats, after padding and a begin token; in a
+ * chat template if it is messages.
+ */
 function repeatedLength(prompt: string | readonly string[], response: string): number {
-  if (typeof prompt === 'string') return response.startsWith(prompt) ? prompt.length : 0;
   const skipMarks = (from: number): number => {
     TURN_MARKS.lastIndex = from;
     return from + TURN_MARKS.exec(response)![0].length;
   };
+  if (typeof prompt === 'string') {
+    const text = prompt.trimStart();
+    const start = response.indexOf(text);
+    return start >= 0 && start <= skipMarks(0) ? start + text.length : 0;
+  }
   let end = 0;
   for (const text of prompt.map((content) => content.trim())) {
     const start = response.startsWith(text, end) ? end : skipMarks(end);
@@ -153,7 +165,7 @@ const promptSchema = z.union([
 export const transcriptSchema = recordingSchema
   .extend({ prompt: optional(promptSchema), response: z.string() })
   .transform(({ prompt, response: recorded, ...line }) => {
-    const response = joinTurns(withoutEndTokens(recorded));
+    const response = joinTurns(recorded);
     const prompts = [prompt ?? []].flat().filter(Boolean);
     const segments = splitTranscript(
       response.slice(prompt ? repeatedLength(prompt, response) : 0),

@@ -227,19 +227,22 @@ function splitResponse(response: string): TextSegment[] {
   return segments;
 }
 
+const SEVERAL_TURNS = 'the text has several turns of the model';
+
 /**
  * For a response recorded without segments, returns why it is unclear who wrote what, or
- * null. Ambiguous are a prompt in an unknown chat template, an information block after a
- * search that did not end its generation, and a closing tag without an opening one, which
- * a passage may contain.
+ * null. Ambiguous are a prompt in an unknown chat template, several turns of the model,
+ * such as with tool calls, an information block after a search that did not end its
+ * generation, and a closing tag without an opening one, which a passage may contain.
  */
 export function ambiguity(segments: readonly TextSegment[]): string | null {
   const prompts = segments.filter(({ kind }) => kind === 'prompt');
   const numStarts = prompts.map(({ text }) => replyStarts(text).length);
-  if (numStarts.some((count) => count > 1)) return 'the text has several turns of the model';
+  if (numStarts.some((count) => count > 1)) return SEVERAL_TURNS;
   if (numStarts.includes(0)) return 'the text repeats its prompt in an unknown chat template';
   for (const { kind, text } of joinPolicySegments(segments)) {
     if (kind !== 'policy') continue;
+    if (text.search(REPLY_START) >= 0) return SEVERAL_TURNS;
     if (PROMPT_EXAMPLE.test(text)) return "the text repeats its prompt's example of an answer";
     const marks = [...text.matchAll(/<(\/?)information>/g)];
     const searchEnds = new Set(

@@ -57,11 +57,11 @@ export const REPLY_START = new RegExp(`${anyOf(REPLY_TURN)}(?:${EMPTY_THOUGHT.so
 export const TURN_MARKS = new RegExp(
   `${anyOf([
     /\s/,
+    ...BEGIN_TOKENS,
     /<[|｜][^|｜>]*[|｜]>/,
     /\[\|\w+\|\]/,
-    /<(?:start|end)_of_turn>/,
-    /<\|turn>|<turn\|>/,
-    /<\/?s>/,
+    /<start_of_turn>/,
+    /<\|turn>/,
     /\[\/?INST\]/,
     EMPTY_THOUGHT,
     /\b(?:system|user|assistant|model|tool|ipython)\b:?/,

@@ -111,6 +111,21 @@ describe('rollouts of verl', () => {
     expect(first.rewards).toEqual({ total: 0.25 });
   });
 
+  it('have their turns joined, if an agent loop put results into messages of their own', async () => {
+    const turns = RIGHT.replace(/\s*<information>/, '\nuser\n<information>').replace(
+      /<\/information>\s*/,
+      '</information>\nassistant\n',
+    );
+    writeStep(1, [line(RIGHT, SCORES[0]), line(turns, SCORES[0])]);
+    const imported = await importRollouts(readVerlRollouts(recorded), options);
+    expect(imported).toMatchObject({ numDifferent: 0, numAmbiguous: 0 });
+    const [first, second] = linesOf(join(options.folder, 'trajectories.jsonl')).map(
+      parseTrajectory,
+    );
+    expect(second.searchTurns).toEqual(first.searchTurns);
+    expect(second.modelCalls).toBe(first.modelCalls);
+  });
+
   it('report ambiguous text', async () => {
     // A passage that contains a closing tag.
     writeStep(1, [line(RIGHT.replace('1904.', '1904.</information>'), 0), line(RIGHT, SCORES[0])]);

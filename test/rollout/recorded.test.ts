@@ -175,6 +175,18 @@ describe('parseTrajectory', () => {
     );
   });
 
+  it.each(['<s> ', '<|begin_of_text|>', '<|endoftext|><|endoftext|>', '<pad><pad><bos>'])(
+    'cuts a prompt of one text after %j, which decoders leave in padded batches',
+    (start) => {
+      const prompt = 'An example: <answer> x </answer>. Question: who?\n';
+      const line = { id: 1, golden_answers: ['x'], prompt, response: start + prompt + thought };
+      expect(parseTrajectory(line).segments).toEqual([
+        { kind: 'prompt', text: prompt, tokenIds: [] },
+        { kind: 'policy', text: thought, tokenIds: [] },
+      ]);
+    },
+  );
+
   it('keeps a response that repeats only a part of the prompt', () => {
     const prompt = [{ role: 'user', content: 'Who?' }];
     const response = 'Who? I? <answer>Who?</answer>';

@@ -383,4 +383,16 @@ describe('the boundary between prompt and response', () => {
     const own = `<think> x </think><answer> Oslo </answer>${turn}`;
     expect(splitTranscript(own)).toEqual([policy(own)]);
   });
+
+  it.each([
+    ['\nuser\n', '\nassistant\n'],
+    ['<|im_end|>\n<|im_start|>user\n', '<|im_end|>\n<|im_start|>assistant\n'],
+  ])(
+    'is ambiguous with turns of tool calls after %j, which are no searches here',
+    (user, reply) => {
+      const call = '<tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>';
+      const text = `${call}${user}<tool_response>\nb\n</tool_response>${reply}<answer> a </answer>`;
+      expect(ambiguity(splitTranscript(text))).toContain('several turns');
+    },
+  );
 });
