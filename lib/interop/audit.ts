@@ -390,8 +390,11 @@ const checkLogProbs: Check = (row) => {
           turn: kind === 'response' ? turnAt(mask, values.length - 1) : turn,
           message: `there are ${values.length} ${name} for ${ids.length} tokens, ${numTrained} of them trained`,
         };
+      // vLLM's server writes -9999 for minus infinity, which no sampled token has.
       const isWrong = (value: number | null): boolean =>
-        value === null || !Number.isFinite(value) || (name === 'logprobs' && value > MAX_LOG_PROB);
+        value === null ||
+        !Number.isFinite(value) ||
+        (name === 'logprobs' && (value > MAX_LOG_PROB || Math.exp(value) === 0));
       const at = values.findIndex((value, i) => (!isPerToken || mask[i] !== 0) && isWrong(value));
       if (at < 0) continue;
       const inTurn = kind === 'response' && isPerToken ? turnAt(mask, at) : turn;

@@ -129,20 +129,20 @@ const trlSchema = z
     advantages: weight,
     segments: optionalList(segmentsSchema),
   })
-  .transform((row) =>
-    sequence(row.prompt_ids, {
-      ids: row.completion_ids,
-      // Without a mask, TRL trains every token.
-      mask:
-        row.env_mask ?? row.tool_mask ?? row.completion_mask ?? ones(row.completion_ids.length, 1),
+  .transform(({ completion_ids: ids, completion_mask: attends, ...row }) => {
+    // Without a mask, TRL trains every token. Its tool_mask is 1 in the padding.
+    const mask = row.env_mask ?? row.tool_mask ?? attends ?? ones(ids.length, 1);
+    return sequence(row.prompt_ids, {
+      ids,
+      mask: mask.map((flag, i) => flag * (attends?.[i] ?? 1)),
       logProbs: row.logprobs ?? row.sampling_per_token_logps,
       segments: row.segments,
       weights: {
         importance_sampling_ratio: row.importance_sampling_ratio,
         advantages: row.advantages,
       },
-    }),
-  );
+    });
+  });
 
 /** Fields of verl's agent loops, or tensors of a `DataProto`. */
 const verlSchema = z

@@ -176,6 +176,15 @@ describe('an error in turn 2 of 3 is found', () => {
   });
 });
 
+describe("the mask of TRL's batches", () => {
+  it('is completion_mask * tool_mask, as in its loss: the padding is not trained', () => {
+    const batch = { prompt_ids: [1], completion_ids: [2, 3, 4, 0], completion_mask: [1, 1, 1, 0] };
+    const maskOf = (row: object): number[] => readTokenRows(row)[0].sequences[0][1].mask;
+    expect(maskOf({ ...batch, tool_mask: [1, 0, 1, 1] })).toEqual([1, 0, 1, 0]);
+    expect(maskOf(batch)).toEqual([1, 1, 1, 0]);
+  });
+});
+
 describe('mask_length', () => {
   it.each([
     ['trl', trlRow, 'env_mask'],
@@ -326,6 +335,13 @@ describe('information', () => {
 });
 
 describe('log_probs', () => {
+  it('finds -9999, which vLLM writes for minus infinity', () => {
+    const row = { prompt_ids: [1], completion_ids: [2, 3], logprobs: [-9999, -1] };
+    expect(auditRow(readTokenRows(row)[0]).log_probs).toMatchObject({ turn: 1 });
+    const unlikely = { ...row, logprobs: [-80, -1] };
+    expect(auditRow(readTokenRows(unlikely)[0]).log_probs).toBeNull();
+  });
+
   it.each([
     ['NaN', 'NaN'],
     ['none', null],
