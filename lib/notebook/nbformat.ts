@@ -183,10 +183,11 @@ export function codeCells(notebook: Notebook): CodeCell[] {
 }
 
 /** The language of the code, if stated; Colab and VS Code omit the kernel's. */
-export const codeLanguage = ({
-  metadata: { kernelspec, language_info: info },
-}: Notebook): string | undefined =>
-  (kernelspec?.language ?? (info as { name?: unknown } | undefined)?.name) as string | undefined;
+export function codeLanguage({ metadata }: Notebook): string | undefined {
+  const { kernelspec, language_info: info } = metadata;
+  const language = kernelspec?.language ?? (info as { name?: unknown } | undefined)?.name;
+  return typeof language === 'string' ? language : undefined;
+}
 
 /** tslab's kernels, and the languages they run. */
 const KERNELS = ['tslab', 'jslab'];

@@ -25,6 +25,8 @@ import {
 const OUTPUTS = ['out', 'page', 'trajectories'];
 /** Endings of files that no command writes: their readers would fail. */
 const COMPRESSED = /\.(gz|zst|bz2|xz|zip)$/i;
+/** The ending of unfinished outputs, which are deleted at the end. */
+const UNFINISHED = /\.partial$/;
 /** Placeholders of options that may name an input. */
 const INPUT = /<(file|folder|path|name)/;
 /** Commands that by default write to files they read. */
@@ -120,6 +122,10 @@ export function checkOutputs(command: Command): void {
       if (option.flags.includes('<file>') && COMPRESSED.test(value))
         throw new Error(
           `Expected the name of an uncompressed file to write, but got ${shortPath(value)}. Leave out the ending ${extname(value)}, and compress the file afterwards.`,
+        );
+      if (UNFINISHED.test(value))
+        throw new Error(
+          `Expected another name than ${shortPath(value)}: files ending in .partial are unfinished outputs, and deleted.`,
         );
       requireCreatable(value);
       outputs.push(value);

@@ -92,6 +92,7 @@ it.each([
   ['view a=t.jsonl b=link.jsonl', 'link.jsonl is the same as t.jsonl'],
   ['export verifiers t.jsonl t.jsonl -o new', 'Leave one out'],
   ['view t.jsonl --out page.html.gz', 'Leave out the ending .gz'],
+  ['evaluate --out a.jsonl --trajectories a.jsonl.partial', 'Expected another name'],
   [`${evaluate} --out t.jsonl/new/a.jsonl`, 't.jsonl in t.jsonl/new/a.jsonl is not a folder'],
   ['data convert corpus --out n.ipynb/a', 'n.ipynb in n.ipynb/a is not a folder'],
 ])(
