@@ -115,6 +115,12 @@ export async function runMake(
       `${unreadable}\n${complaints.join('\n')}\nNothing was written. Correct them, or leave them out with --skip-unreadable.`,
     );
   if (complaints.length > 0) log(`${unreadable}, left out:\n${complaints.join('\n')}`);
+  const withRows = readable.filter(({ sections: [first] }) => first.source);
+  for (const [source, [{ name }, ...others]] of group(
+    withRows,
+    ({ sections: [first] }) => first.source,
+  ))
+    log(`${name}${others.length > 0 ? ` and ${others.length} more` : ''}: ${source}.`);
   const { passages, numDuplicates, numRenamed } = makePassages(readable, words);
   if (passages.length === 0) throw new Error('Expected at least one passage, but got none.');
   await writeLines(corpus, passages, (passage) => formatPassages([passage]));

@@ -25,6 +25,8 @@ export interface Section {
   id?: string;
   /** Whether the title is only the file's name. */
   isUntitled?: boolean;
+  /** Where a row's title, text and id come from, for people. */
+  source?: string;
 }
 
 /** The columns of CSV, JSON and Parquet to use. Default: guessed from their names. */
@@ -275,6 +277,8 @@ function toSections(
   const others = names.filter((other) => other !== textColumn);
   const titleColumn = findColumn('title', others, columns.title);
   const idColumn = findColumn('id', others);
+  const title = titleColumn ?? (textColumn === 'contents' ? 'contents' : "the file's name");
+  const source = `text from ${textColumn}, titles from ${title}, ids ${idColumn ? `from ${idColumn}` : 'numbered'}`;
   return rows.map((row, i) => {
     const cell = (column: string | undefined): string =>
       column === undefined ? '' : cellText(ownValue(row, column), `row ${i + 1}, ${column}`);
@@ -287,7 +291,7 @@ function toSections(
         : { title: given, text: body };
     const paragraphs = splitParagraphs(text);
     const id = cell(idColumn) || undefined;
-    return { title: title || name, paragraphs, id, isUntitled: title === '' };
+    return { title: title || name, paragraphs, id, isUntitled: title === '', source };
   });
 }
 

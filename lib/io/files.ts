@@ -401,7 +401,9 @@ export async function* streamJsonLines<T>(
         yield { value: parse(parseJson(text)) };
       } catch (error) {
         const line = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
-        const reason = describeError(error).replace(/[^.]$/, '$&.');
+        const reason = /^(\[|\{$)/.test(text)
+          ? "Expected one JSON object per line. Write an array as lines, such as with jq -c '.[]'."
+          : describeError(error).replace(/[^.]$/, '$&.');
         yield { complaint: `${name}:${number}: ${reason} In: ${line}` };
       }
     }

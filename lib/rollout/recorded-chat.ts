@@ -3,6 +3,7 @@
  * tool calls of one assistant message, or a search in the paper's tags.
  */
 import { z } from 'zod';
+import { formatList } from '../text/english.js';
 import { isLabelled } from '../text/labelled-information.js';
 import {
   closeTag,
@@ -75,6 +76,24 @@ const recordedCalls = ({ tool_calls, function_call: called }: AssistantReply) =>
 /** The argument with a tool's queries, such as `query_list` of verl's. */
 const QUERY_ARGUMENT = /^q$|quer(y|ies)/i;
 
+/**
+ * The queries among a tool's arguments. Names that end in `query` are preferred to others,
+ * such as `query_type`.
+ * @throws Error if several arguments may be the queries
+ */
+function findQueries(given: Readonly<Record<string, unknown>>): unknown {
+  const named = Object.entries(given).filter(
+    ([name, value]) =>
+      QUERY_ARGUMENT.test(name) && (typeof value === 'string' || Array.isArray(value)),
+  );
+  const ending = named.filter(([name]) => /(^q|quer(y|ies))$/i.test(name));
+  const [first, ...others] = ending.length > 0 ? ending : named;
+  if (others.length === 0) return first?.[1];
+  throw new Error(
+    `tool_calls: expected one argument with the queries, but got ${formatList([first, ...others].map(([name]) => name))}. Rename it to queries.`,
+  );
+}
+
 /** A tool call. Any tool whose name contains `search` or `retriev` counts as `search`. */
 function toToolCall({ id = '', function: called }: z.infer<typeof callSchema>): ToolCall {
   const given = called.arguments;
@@ -82,10 +101,9 @@ function toToolCall({ id = '', function: called }: z.infer<typeof callSchema>): 
   const call: ToolCall = { id, type: 'function', function: { name: called.name, arguments: json } };
   if (!/search|retriev/i.test(called.name)) return call;
   call.function.name = 'search';
-  const named = Object.entries(argumentsSchema.safeParse(parseArguments(json)).data ?? {});
-  const queries = named.find(([name]) => QUERY_ARGUMENT.test(name))?.[1];
-  if (readToolCall(call) === null && queries !== undefined)
-    call.function.arguments = JSON.stringify({ queries });
+  if (readToolCall(call) !== null) return call;
+  const queries = findQueries(argumentsSchema.safeParse(parseArguments(json)).data ?? {});
+  if (queries !== undefined) call.function.arguments = JSON.stringify({ queries });
   return call;
 }
 

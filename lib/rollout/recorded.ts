@@ -12,6 +12,7 @@ import {
   subQuestionSchema,
 } from '../data/question.js';
 import { describeFaults } from '../io/json.js';
+import { formatList } from '../text/english.js';
 import { openThought } from '../text/messages.js';
 import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../text/response.js';
 import { TURN_MARKS, withoutEndTokens } from '../text/template-marks.js';
@@ -182,12 +183,21 @@ export const transcriptSchema = recordingSchema
     };
   });
 
+const SEVERAL_ANSWERS =
+  'the messages have several answers, such as with examples before the question';
+
 /** A conversation with a model that calls a search tool, or writes the paper's tags. */
 export const conversationSchema = recordingSchema
   .extend({ messages: messagesSchema })
   .transform(({ messages, ...line }) => {
     const { question, segments } = splitConversation(messages);
-    return { ...renameFields(line), question: line.question ?? question, segments };
+    const answers = segments.filter((segment) => finalAnswer([segment]) !== null);
+    return {
+      ...renameFields(line),
+      question: line.question ?? question,
+      segments,
+      ambiguous: answers.length > 1 ? SEVERAL_ANSWERS : undefined,
+    };
   });
 
 const LAYOUTS = {
@@ -237,10 +247,14 @@ export const MAX_TRANSCRIPT_LENGTH = 10_000_000;
 export function parseTrajectory(value: unknown): Trajectory {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error('Expected a JSON object.');
+  if ('custom_id' in value)
+    throw new Error(
+      "Expected a conversation, but got OpenAI's batch output. Append each reply to the messages of its request.",
+    );
   const layout = Object.entries(LAYOUTS).find(([field]) => field in value);
   if (!layout)
     throw new Error(
-      'Expected segments (a trajectory), response (a transcript) or messages (a conversation), but got none of them.',
+      `Expected segments (a trajectory), response (a transcript) or messages (a conversation), but got ${formatList(Object.keys(value).slice(0, 8)) || 'an empty object'}.`,
     );
   const parsed = layout[1].safeParse(value);
   if (!parsed.success) {

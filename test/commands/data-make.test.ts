@@ -45,6 +45,7 @@ describe('data make', () => {
       ['notes/v1.md/old.txt#1', 'old', 'The old pump is red.'],
       ['faq.csv#1', 'Who makes it?', 'Acme makes it.'],
     ]);
+    expect(logged()).toBe('faq.csv: text from answer, titles from question, ids numbered.\n');
     expect(printed()).toMatch(/files +4 \(2 txt, 1 md and 1 csv\)\n +passages +4,/);
     expect(printed()).toMatch(
       /duplicates dropped +1\n +files left out +1 png\n +rows without text +1 left out, the first in faq.csv\n.*shortest +3 words.*\n.*longest +5 words/,
@@ -84,7 +85,14 @@ describe('data make', () => {
       inFolder('twice.jsonl'),
       '{"id":1,"contents":"one"}\n{"id":1,"contents":"two"}\n',
     );
-    await make(['twice.jsonl']);
+    writeFileSync(inFolder('body.csv'), '_id,body,Heading 2\n3,Three.,T\n');
+    await make(['twice.jsonl', 'body.csv']);
+    expect(logged()).toContain(
+      'twice.jsonl: text from contents, titles from contents, ids from id.',
+    );
+    expect(logged()).toContain(
+      "body.csv: text from body, titles from the file's name, ids from _id.",
+    );
     expect(printed()).toMatch(/new ids +1, because/);
   });
 

@@ -118,6 +118,17 @@ describe('score', () => {
     expect((await score(['-'], {}, goodLine('a'))).out).not.toContain('?');
   });
 
+  it.each([
+    [`[${goodLine('a')}]`, 'one JSON object per line'],
+    [JSON.stringify([{ id: 1 }], null, 1), 'one JSON object per line'],
+    ['{"custom_id": "a", "response": {"body": {}}}', "OpenAI's batch output"],
+    ['{"version": "2.0", "data": []}', 'but got version and data'],
+  ])('says what it expects instead of %j', async (text, expected) => {
+    const { exitCode, complaints } = await score(['-'], {}, text);
+    expect(exitCode).toBe(1);
+    expect(complaints).toContain(expected);
+  });
+
   it('follows the preset', async () => {
     const file = writeFile('a.jsonl', goodLine('a'));
     const { scores } = await score([file], { json: true, preset: 'search-r1' });

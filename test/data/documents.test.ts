@@ -126,7 +126,7 @@ Keep it dry.
 
   it('reads rows of JSON Lines with their ids, also those of FlashRAG', async () => {
     const lines = '{"id": 7, "contents": "\\"T\\"\\nfirst"}\n\n{"id": "b", "contents": "none"}\n';
-    expect(await read('corpus.jsonl', lines)).toEqual([
+    expect(await read('corpus.jsonl', lines)).toMatchObject([
       { title: 'T', paragraphs: ['first'], id: '7', isUntitled: false },
       { title: 'corpus', paragraphs: ['none'], id: 'b', isUntitled: true },
     ]);

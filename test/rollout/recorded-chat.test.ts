@@ -60,10 +60,31 @@ describe('a recorded conversation', () => {
     { query_list: ['one', 'two'], topk: 3 }, // verl's search tool
     { q: ['one', 'two'] },
     { searchQueries: '["one", "two"]' },
+    { query_type: 'hybrid', search_query: ['one', 'two'] },
+    { query_weight: 0.5, query_text: ['one', 'two'] },
     JSON.stringify(JSON.stringify({ queries: ['one', 'two'] })), // encoded twice
   ])('finds the queries among the arguments %j', (args) => {
     const run = read(calls(call('', args)), tool('', 'A'), says('x'));
     expect(run.searchTurns).toMatchObject([{ queries: ['one', 'two'] }]);
+  });
+
+  it('rejects several arguments that may be the queries', () => {
+    const args = { main_query: 'one', backup_query: 'two' };
+    expect(() => read(calls(call('', args)), tool('', 'A'), says('x'))).toThrow(
+      'main_query and backup_query. Rename it to queries',
+    );
+  });
+
+  it.each([
+    ['examples', [says('Paris'), user, says('x')]],
+    [
+      'follow-up questions',
+      [calls(call('a', { query: 'one' })), tool('a', 'A'), says('x'), user, says('y')],
+    ],
+    ['answers in tags', [says('<answer> Paris </answer>'), user, says('<answer> x </answer>')]],
+  ])('is ambiguous with %s', (_, messages) => {
+    expect(read(...messages).ambiguous).toContain('several answers');
+    expect(read(...messages.slice(0, -2)).ambiguous).toBeUndefined();
   });
 
   it('prefers the arguments `queries` and `query`', () => {

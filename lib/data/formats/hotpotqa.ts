@@ -15,7 +15,9 @@ import {
   type DataFormat,
 } from './format.js';
 
-const paragraphSchema = z.tuple([z.string(), z.array(z.string())]);
+/** Some copies decompose accents only in the articles, or only in the facts. */
+const titleSchema = z.string().transform((title) => title.normalize('NFC'));
+const paragraphSchema = z.tuple([titleSchema, z.array(z.string())]);
 /** 2WikiMultiHopQA extends these rows. */
 export const hotpotSchema = z.object({
   _id: z.string().min(1),
@@ -23,7 +25,7 @@ export const hotpotSchema = z.object({
   answer: z.string().nullish(),
   type: z.string().optional(),
   level: z.string().optional(),
-  supporting_facts: tuples(z.tuple([z.string(), z.int()]), ['title'], ['sent_id']).default([]),
+  supporting_facts: tuples(z.tuple([titleSchema, z.int()]), ['title'], ['sent_id']).default([]),
   context: tuples(paragraphSchema, ['title'], ['sentences', 'content']),
 });
 
@@ -42,7 +44,10 @@ export function includesAnswer(text: string, part: string): boolean {
 /** Drops a title's qualifier: `Capote (film)` becomes `Capote`. */
 export const plainTitle = (title: string): string => title.replace(/ \([^)]*\)$/, '');
 /** The form in which names are compared; one made only of punctuation stays as it is. */
-export const nameKey = (name: string): string => normalizeAnswer(name) || name.trim();
+export const nameKey = (name: string): string => {
+  const composed = name.normalize('NFC').trim();
+  return normalizeAnswer(composed) || composed;
+};
 /** The articles whose title is an entity's name, or else that name with a qualifier. */
 export function findNamed<T extends { title: string }>(
   articles: readonly T[],

@@ -53,6 +53,24 @@ describe('HotpotQA', () => {
     expect(passages.contents.get('p3')).toBe('Bo Reed\nBo Reed is a singer. He was born in 1904.');
   });
 
+  it.each([hotpotqa, twoWiki])('finds articles whose titles have other code points', (format) => {
+    // Python's unicodedata.normalize('NFD', 'Zoë Müller') gives the second.
+    const [composed, decomposed] = ['Zo\u00eb M\u00fcller', 'Zoe\u0308 Mu\u0308ller'];
+    const passages = new PassageCollector();
+    const { metadata } = read(
+      format,
+      {
+        ...HOTPOT_COMPARISON,
+        supporting_facts: [[composed, 0]],
+        context: [[decomposed, ['She sings.']]],
+        ...(format === twoWiki && { evidences: [] }),
+      },
+      passages,
+    );
+    expect(metadata.supporting).toEqual(['p1']);
+    expect(passages.numIncomplete).toBe(0);
+  });
+
   it('starts a bridge with the article that mentions the other', () => {
     const question = read(hotpotqa, HOTPOT_BRIDGE);
     expect(graphQuestionType(graphOf(question))).toBe('sequential');
