@@ -77,8 +77,8 @@ const recordedCalls = ({ tool_calls, function_call: called }: AssistantReply) =>
 const QUERY_ARGUMENT = /^q$|quer(y|ies)/i;
 
 /**
- * The queries among a tool's arguments. Names that end in `query` are preferred to others,
- * such as `query_type`.
+ * The queries among a tool's arguments. Names that end in `query` are preferred to
+ * others, such as `query_type`.
  * @throws Error if several arguments may be the queries
  */
 function findQueries(given: Readonly<Record<string, unknown>>): unknown {
