@@ -257,11 +257,8 @@ function* findProblems(contents: Contents): Generator<string> {
     if (questionFiles.length === 0)
       yield `${folder}: expected questions.jsonl, train.jsonl, dev.jsonl or test.jsonl.`;
   }
-  for (const { id, question, goldenAnswers } of questions) {
+  for (const { id, question } of questions)
     if (question.trim() === '') yield `question ${id}: expected a text, but it is blank.`;
-    if (goldenAnswers.every((answer) => answer.trim() === ''))
-      yield `question ${id}: expected an answer, but it is blank.`;
-  }
   for (const question of questions)
     for (const id of allEvidence(question).filter((each) => missing.has(each)))
       yield `question ${question.id}: evidence ${id} is not among the ${countText(numPassages)} passages.`;

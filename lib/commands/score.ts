@@ -70,7 +70,7 @@ export async function runScore(
   const score = (value: unknown): Score => {
     const parsed = parseTrajectory(value);
     if (parsed.goldenAnswers.length === 0)
-      throw new Error('golden_answers: Expected at least one right answer, but got [].');
+      throw new Error('golden_answers: Expected at least one right answer that is not blank.');
     const trajectory = { ...parsed, maxSearchTurns: parsed.maxSearchTurns ?? settings.maxTurns };
     const { questionId: id, question: text, metadata } = trajectory;
     const question = find({ id, question: text, benchmark: metadata?.benchmark });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseJson } from '../io/json.js';
 import { splitContents, withTitle, type Passage } from './passage.js';
 import {
-  goldenAnswerSchema,
+  goldenAnswersSchema,
   questionMetadataSchema,
   type Question,
   type QuestionMetadata,
@@ -26,7 +26,7 @@ const passageSchema = z
 export const questionSchema = z.object({
   id: idSchema,
   question: z.string().min(1),
-  golden_answers: z.array(goldenAnswerSchema).min(1),
+  golden_answers: goldenAnswersSchema.pipe(z.array(z.string()).min(1)),
   metadata: questionMetadataSchema.nullish(),
   split: z.string().optional(),
 });

@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { ownValue } from '../own-value.js';
 import { createRandom } from '../random.js';
 
-/** A blank one would match every empty answer. */
-export const goldenAnswerSchema = z
-  .string()
-  .regex(/\S/, 'expected a right answer, but got a blank text; leave it out');
+/** Right answers without blank ones, which would match every empty answer. */
+export const goldenAnswersSchema = z
+  .array(z.string())
+  .transform((answers) => answers.filter((answer) => answer.trim() !== ''));
 
 export const subQuestionSchema = z.object({
   /** Id within the graph, such as `q1`. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import {
-  goldenAnswerSchema,
+  goldenAnswersSchema,
   questionMetadataSchema,
   questionType,
   type Question,
@@ -67,10 +67,9 @@ export async function writeRows(
 }
 
 /** One right answer, or several. */
-export const answersSchema = z.union([
-  z.string().transform((answer) => (answer.trim() === '' ? [] : [answer])),
-  z.array(goldenAnswerSchema),
-]);
+export const answersSchema = z
+  .union([z.string().transform((answer) => [answer]), z.array(z.string())])
+  .pipe(goldenAnswersSchema);
 
 const text = z.string().nullish();
 const rowSchema = z.object({

@@ -6,7 +6,7 @@
 import { sum } from 'd3-array';
 import { z } from 'zod';
 import {
-  goldenAnswerSchema,
+  goldenAnswersSchema,
   questionType,
   questionTypeSchema,
   subQuestionSchema,
@@ -81,7 +81,7 @@ const resultSchema = z.discriminatedUnion('status', [
 export const trajectorySchema = z.object({
   ...sharedFields,
   questionId: idSchema,
-  goldenAnswers: z.array(goldenAnswerSchema),
+  goldenAnswers: goldenAnswersSchema,
   segments: z.array(
     z.object({ kind: z.enum(['prompt', 'policy', 'information', 'notice']), text: z.string() }),
   ),
@@ -104,7 +104,7 @@ type Line = z.infer<typeof trajectorySchema>;
 const recordingSchema = z.object({
   ...sharedFields,
   id: idSchema,
-  golden_answers: z.array(goldenAnswerSchema),
+  golden_answers: goldenAnswersSchema,
   stop_reason: optional(z.string()),
   max_search_turns: strict(z.int()),
 });
@@ -247,7 +247,7 @@ export const MAX_TRANSCRIPT_LENGTH = 10_000_000;
 export function parseTrajectory(value: unknown): Trajectory {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error('Expected a JSON object.');
-  if ('custom_id' in value)
+  if ('custom_id' in value && 'response' in value && typeof value.response === 'object')
     throw new Error(
       "Expected a conversation, but got OpenAI's batch output. Append each reply to the messages of its request.",
     );

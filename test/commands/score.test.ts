@@ -233,7 +233,7 @@ describe('score', () => {
     expect(lines[1]).toContain('bad.jsonl:2: ');
     expect(lines[2]).toContain('bad.jsonl:3: ');
     expect(lines[3]).toContain('bad.jsonl:6: golden_answers: Expected at least one');
-    expect(lines[4]).toContain('bad.jsonl:7: golden_answers.0: expected a right answer');
+    expect(lines[4]).toContain('bad.jsonl:7: golden_answers: Expected at least one');
   });
 
   it('reports a file without transcripts once', async () => {

@@ -90,7 +90,9 @@ describe('parseQuestions', () => {
       return parseQuestions(JSON.stringify(row), 'q.jsonl');
     };
     expect(parse({ golden_answers: [] })).toThrow(/q\.jsonl, line 1: golden_answers/);
-    expect(parse({ golden_answers: ['Paris', ' '] })).toThrow(/golden_answers\.1: .* blank/);
+    expect(parse({ golden_answers: ['', ' '] })).toThrow(/q\.jsonl, line 1: golden_answers/);
+    const [{ goldenAnswers }] = parse({ golden_answers: ['Paris', ' ', ''] })();
+    expect(goldenAnswers).toEqual(['Paris']);
     const graph = [{ id: 'q1' }];
     expect(parse({ metadata: { graph } })).toThrow(/line 1: metadata\.graph\.0/);
     const operation = { kind: 'sum', attribute: 'year' };

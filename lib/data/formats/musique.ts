@@ -5,14 +5,14 @@
  */
 import { z } from 'zod';
 import { escapeRegex } from '../../text/regex.js';
-import { goldenAnswerSchema, type QuestionGraph, type SubQuestion } from '../question.js';
+import { goldenAnswersSchema, type QuestionGraph, type SubQuestion } from '../question.js';
 import { annotatedPassages, type DataFormat } from './format.js';
 
 const rowSchema = z.object({
   id: z.string().min(1),
   question: z.string().min(1),
   answer: z.string().nullish(),
-  answer_aliases: z.array(goldenAnswerSchema).default([]),
+  answer_aliases: goldenAnswersSchema.default([]),
   answerable: z.boolean().default(true),
   paragraphs: z.array(z.object({ idx: z.int(), title: z.string(), paragraph_text: z.string() })),
   question_decomposition: z
