@@ -32,15 +32,15 @@ export async function readTokenizerConfig(folder: string): Promise<object> {
   const { model_type: type } = (await read('config.json')) as { model_type?: unknown };
   return {
     ...(CLASSES.has(type) && { tokenizer_class: CLASSES.get(type) }),
-    ...('added_tokens_decoder' in config ? {} : await readOldTokens(read)),
     ...config,
+    ...('added_tokens_decoder' in config ? {} : await readOldTokens(read)),
     ...(existsSync(template)
       ? { chat_template: decodeText(await readFile(template), template) }
       : {}),
   };
 }
 
-/** Special tokens in the files of transformers before 4.34. */
+/** Special tokens in the files of transformers before 4.34, which win there. */
 async function readOldTokens(read: (name: string) => Promise<object>): Promise<object> {
   const ids = Object.entries((await read('added_tokens.json')) as Record<string, number>);
   return {

@@ -3,7 +3,7 @@
  * mean pooling, vectors of unit length. No gradients.
  * Shape letters: B texts, T tokens, C width, H heads, D head width.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
@@ -228,6 +228,10 @@ const promptsSchema = z.object({
   similarity_fn_name: z.string().nullish(),
   truncate_dim: z.null().optional(),
 });
+const textSchema = z.looseObject({
+  method: z.literal('forward').optional(),
+  method_output_name: z.literal('last_hidden_state').optional(),
+});
 /** Rejects other settings, such as of the tokenizer, unless they are empty. */
 const textsSchema = z
   .object({
@@ -235,7 +239,7 @@ const textsSchema = z
     do_lower_case: z.boolean().nullish(),
     model_args: z.unknown().optional(),
     model_kwargs: z.unknown().optional(),
-    modality_config: z.unknown().optional(),
+    modality_config: z.looseObject({ text: textSchema.optional() }).nullish(),
     module_output_name: z.literal('token_embeddings').nullish(),
     transformer_task: z.literal('feature-extraction').nullish(),
     unpad_inputs: z.unknown().optional(),
@@ -248,6 +252,10 @@ const limitsSchema = z.object({
 const poolingSchema = z.record(z.string(), z.unknown());
 const modulesSchema = z.array(z.object({ path: z.string(), type: z.string() }));
 
+/** The files that sentence-transformers looks for, in this order. */
+const TEXTS_FILES = 'bert roberta distilbert camembert albert xlm-roberta xlnet'
+  .split(' ')
+  .map((name) => `sentence_${name}_config.json`);
 const CONFIG_FILE = 'config_sentence_transformers.json';
 
 /** @throws Error naming the file and the field that is invalid */
@@ -273,7 +281,8 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
     throw new Error(
       `Expected the prompt ${name}, which default_prompt_name names, among the prompts in ${shortPath(file)}.`,
     );
-  // As encode_query and encode_document, which never apply the default prompt.
+  // As encode_query and encode_document, which never apply the default prompt. In 6.2 the
+  // latter finds an empty document prompt before the others, unlike its documentation.
   const query = prompts.query ?? '';
   const passage = prompts.document ?? prompts.passage ?? prompts.corpus ?? '';
   if (query || passage) return { query, passage };
@@ -346,10 +355,9 @@ export async function loadBertEncoder(folder: string): Promise<Encoder> {
   const tokenizer = limit(0, () => createTokenizer(tokenizerJson, tokenizerConfig));
   requireIdsBelow(tokenizer, config.vocabSize);
   const prompts = await readPrompts(folder, json);
-  // Named after the kind of model, such as sentence_roberta_config.json.
-  const textsFile = readdirSync(folder).find((name) => /^sentence_.*_config\.json$/.test(name));
+  const textsFile = TEXTS_FILES.map((name) => join(folder, name)).find(existsSync);
   const { max_seq_length, do_lower_case: isLowerCase } = textsFile
-    ? await readSettings(join(folder, textsFile), textsSchema)
+    ? await readSettings(textsFile, textsSchema)
     : {};
   const { truncation } = tokenizerJson as { truncation?: { direction?: unknown } | null };
   const side = truncation?.direction === 'Left' ? 'left' : 'right';

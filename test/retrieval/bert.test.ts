@@ -244,6 +244,7 @@ describe('loadBertEncoder', () => {
     ['processor_kwargs', { truncation_side: 'left' }],
     ['query_length', 6],
     ['module_output_name', 'sentence_embedding'],
+    ['modality_config', { text: { method: 'forward', method_output_name: 'pooler_output' } }],
   ])('rejects %s of sentence-transformers', async (field, value) => {
     const folder = copy('minilm');
     write(folder, 'sentence_bert_config.json', { [field]: value });
@@ -303,6 +304,14 @@ describe('loadBertEncoder', () => {
     const texts = ['oslo '.repeat(7), 'oslo '.repeat(40)];
     const [cut, whole] = await encoder.encode(texts, { kind: 'query' });
     expect(whole).toEqual(cut);
+  });
+
+  it('reads only the first settings of texts that sentence-transformers would', async () => {
+    const folder = copy('minilm');
+    const encode = async () => (await loadBertEncoder(folder)).encode(['oslo'], { kind: 'query' });
+    const expected = await encode();
+    write(folder, 'sentence_albert_config.json', { max_seq_length: 3, do_lower_case: 1 });
+    expect(await encode()).toEqual(expected);
   });
 
   it('changes its hash with added tokens', async () => {

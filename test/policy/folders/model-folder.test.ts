@@ -112,6 +112,17 @@ it('lists every file of a tokenizer as a setting', async () => {
   );
 });
 
+it('prefers special_tokens_map.json of old folders, as transformers 4 and 5', async () => {
+  writeFileSync(inFolder('special_tokens_map.json'), JSON.stringify({ bos_token: '<s>' }));
+  const bosToken = async (config: object) => {
+    writeFileSync(inFolder('tokenizer_config.json'), JSON.stringify(config));
+    return (await readTokenizerConfig(inFolder())) as { bos_token?: string };
+  };
+  expect(await bosToken({ bos_token: '' })).toMatchObject({ bos_token: '<s>' });
+  const listed = { bos_token: '<a>', added_tokens_decoder: {} };
+  expect(await bosToken(listed)).toEqual(listed);
+});
+
 describe('generation_config.json', () => {
   const load = async (settings: unknown) => {
     await saveModel(inFolder(), tinyModel(), { storage: 'F32' });
