@@ -104,23 +104,24 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
 }
 
 const share = z.number().min(0).max(1);
-const optionalNumber = z.number().nullish();
+const count = z.number().min(0);
+const optionalCount = count.nullish();
 /** Validates the fields that figures use; others are passed through. */
 const measurementSchema = z.looseObject({
   questionId: z.string(),
   benchmark: z.string(),
   type: z.string(),
   subset: z.string(),
-  entitiesCompared: z.number(),
+  entitiesCompared: count,
   em: share,
   f1: share,
-  turns: z.number(),
-  modelCalls: z.number(),
-  responseTokens: optionalNumber,
+  turns: count,
+  modelCalls: count,
+  responseTokens: optionalCount,
   decomposed: z.boolean(),
-  coverage: optionalNumber,
-  evidenceSeen: optionalNumber,
-  criticalPathRatio: optionalNumber,
+  coverage: optionalCount,
+  evidenceSeen: optionalCount,
+  criticalPathRatio: optionalCount,
   searches: z.array(z.array(z.string())),
   answer: z.string().nullable(),
 });
@@ -141,11 +142,13 @@ export const questionKey = ({
 /**
  * The answers of several runs to the questions that all of them answered. `method` is the
  * run's name.
- * @throws Error for two answers of a run to the same question
+ * @throws Error for two answers of a run to the same question, or questions of different
+ * types with the same id
  */
 export function answersInCommon(
   runs: Readonly<Record<string, readonly Measurement[]>>,
 ): QuestionResult[] {
+  const types = new Map<string, string>();
   const keys = Object.entries(runs).map(([name, answers]) => {
     const seen = new Set<string>();
     for (const answer of answers) {
@@ -155,6 +158,12 @@ export function answersInCommon(
           `Expected one answer to each question in ${name}, but ${answer.questionId} has several. Name them as different runs.`,
         );
       seen.add(key);
+      const type = types.get(key) ?? answer.type;
+      if (type !== answer.type && ![type, answer.type].includes('unknown'))
+        throw new Error(
+          `Expected the same questions, but ${answer.questionId} is of type ${answer.type} in ${name} and ${type} in another run. Compare answers to the same data.`,
+        );
+      types.set(key, type);
     }
     return seen;
   });

@@ -49,13 +49,14 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
       ['compare', 'a', 'longer=b', 'z.jsonl', 't.jsonl', '-o', 'four.html'],
       root,
     );
-    expect(stdout.match(/^(a|longer|z) +(last 2 steps|1 questions?) /gm)).toHaveLength(3);
+    expect(stdout.match(/^(a|longer|z) +(last 2 steps|1 question) /gm)).toHaveLength(3);
     expect(stderr).toContain('No figures of t: ');
     expect(stderr).toContain('4 runs compared: four.html');
     // Answers have no rewards that could differ.
     writeFileSync(join(root, 'a/run.json'), JSON.stringify(RUN));
     const { stderr: told } = await runCommand(['compare', 'a', 'z.jsonl', '-o', 'two.html'], root);
-    expect(told).toBe('2 runs compared: two.html\n');
+    expect(told).toContain('2 runs compared: two.html\n');
+    expect(told).not.toContain('Reward settings');
   });
 
   it('counts answers to questions that not all runs answered', async () => {
@@ -69,6 +70,34 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     write('one.jsonl', 'q5');
     const { stderr } = await runCommand(['compare', 'five.jsonl', 'two.jsonl', 'one.jsonl'], root);
     expect(stderr).toMatch(/^Left out answers .*: 4 of five and 1 of two\.$/m);
+  });
+
+  it('warns of intervals from few questions', async () => {
+    const stderr = async (numQuestions: number): Promise<string> => {
+      const lines = Array.from({ length: numQuestions }, (_, i) =>
+        JSON.stringify(result({ questionId: `q${i}` })),
+      );
+      writeFileSync(join(root, 'few.jsonl'), lines.join('\n'));
+      return (await runCommand(['compare', 'few.jsonl'], root)).stderr;
+    };
+    expect(await stderr(9)).toMatch(/^Intervals from 9 questions are too narrow/m);
+    expect(await stderr(10)).not.toContain('narrow');
+  });
+
+  it('rejects different questions with the same id, and negative counts', async () => {
+    const write = (name: string, fields: object): void =>
+      writeFileSync(join(root, name), JSON.stringify({ ...result(), ...fields }));
+    write('bridge.jsonl', { type: 'bridge' });
+    write('comparison.jsonl', { type: 'comparison' });
+    write('untyped.jsonl', { type: 'unknown' });
+    write('negative.jsonl', { turns: -1 });
+    const both = ['compare', 'bridge.jsonl', 'comparison.jsonl'];
+    expect(
+      await refusal(both.map((name) => name.replace(/.*jsonl/, (one) => join(root, one)))),
+    ).toMatch(/q0 is of type comparison in comparison and bridge in another run/);
+    const { code } = await runCommand(['compare', 'bridge.jsonl', 'untyped.jsonl'], root);
+    expect(code).toBe(0);
+    expect(await refusal(['compare', join(root, 'negative.jsonl')])).toContain('turns');
   });
 
   it('reports that answers share no question', async () => {

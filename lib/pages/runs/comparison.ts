@@ -79,7 +79,10 @@ export async function readComparedRuns(sources: readonly RunSource[]): Promise<C
     const read = statSync(path).isDirectory() ? readFolder : readLines;
     await read(path, run);
   }
-  return [...runs.values()];
+  return [...runs.values()].map((run) => ({
+    ...run,
+    settings: { ...answerSettings(run.answers), ...run.settings },
+  }));
 }
 
 async function readFolder(folder: string, run: ComparedRun): Promise<void> {
@@ -144,8 +147,14 @@ async function readLines(file: string, run: ComparedRun): Promise<void> {
     else run.answers.push(line);
   }
   if (numLines === 0) throw new Error(`Expected ${expected} in ${file}, but it is empty.`);
-  const { method, model, seed } = (run.answers[0] ?? {}) as Partial<Answer>;
-  run.settings = { ...(method && describeSettings({ method, model, seed })), ...run.settings };
+}
+
+/** What produced the answers; several values if they differ. */
+function answerSettings(answers: readonly Answer[]): ComparedRun['settings'] {
+  const list = (name: 'method' | 'model' | 'seed'): string =>
+    [...new Set(answers.flatMap((answer) => answer[name] ?? []))].join(', ');
+  const settings = { method: list('method'), model: list('model'), seed: list('seed') };
+  return settings.method === '' ? {} : settings;
 }
 
 /** Final figures are means over this fraction of steps, at least `MIN_STEPS`. */

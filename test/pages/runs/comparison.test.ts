@@ -213,6 +213,14 @@ describe('the comparison page', () => {
     expect(page).toContain('Outcome reward at the end of training: a 0.600 [0.600, 0.600] and b');
   });
 
+  it('lists every model and seed of the answers in a file', async () => {
+    const answers = [1, 2].map((seed) => result({ questionId: `q-${seed}`, seed }));
+    writeLines('mixed.jsonl', answers);
+    const [{ settings }] = await readAll(inRoot('mixed.jsonl'));
+    const [{ method, model }] = answers;
+    expect(settings).toEqual({ method, model, seed: '1, 2' });
+  });
+
   it('names runs with unknown settings', async () => {
     writeStep(inRoot('unfinished'), 0);
     const page = shownOn(await compareHtml(await readAll(inRoot('a'), inRoot('unfinished'))));
