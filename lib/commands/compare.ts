@@ -4,6 +4,7 @@ import { group } from 'd3-array';
 import { writeFileSafely } from '../io/files.js';
 import { compareHtml, readComparison } from '../pages/runs/comparison-page.js';
 import {
+  fewQuestionsWarning,
   finalFigures,
   parseSources,
   type FinalFigure,
@@ -70,9 +71,6 @@ function runsTable(part: readonly FinalFigure[]): string {
   return formatTable(['run', 'over', ...titles, `${titles[0]} − first run [95 %]`], rows);
 }
 
-/** With fewer, 95 % bootstrap intervals hold the right value in less than 90 % of cases. */
-const MIN_QUESTIONS = 10;
-
 function haveOtherRewards(settings: readonly Readonly<Record<string, string>>[]): boolean {
   const trainings = settings.filter((one) => 'method' in one);
   const rewards = trainings.map((one) =>
@@ -118,8 +116,8 @@ export async function runCompare(
       `No figures of ${formatList(bare.map(({ name }) => name))}: transcripts have none. Score them with \`score\`, or compare answers or runs.`,
     );
   const numShared = figures.find(({ source }) => source === 'answers')?.n ?? Infinity;
-  if (numShared < MIN_QUESTIONS)
-    log(`Intervals from ${plural(numShared, 'question')} are too narrow. Compare more questions.`);
+  const few = fewQuestionsWarning(numShared);
+  if (few) log(few);
   const partial = answered.filter(({ answers }) => answers.length > numShared);
   if (partial.length > 0)
     log(

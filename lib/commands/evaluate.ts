@@ -8,6 +8,7 @@ import type { Measurement } from '../evaluation/measurement.js';
 import { writeFileSafely } from '../io/files.js';
 import { withFileLocks } from '../io/folder-lock.js';
 import { compareHtml } from '../pages/runs/comparison-page.js';
+import { fewQuestionsWarning } from '../pages/runs/comparison.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import type { TotalUsage } from '../rollout/trajectory.js';
 import { formatList } from '../text/english.js';
@@ -90,6 +91,8 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     }
     const runs = evaluated.map((one) => comparedRun(one, settings.price));
     process.stdout.write(comparisonText(evaluated, runs, settings.price));
+    const few = fewQuestionsWarning(questions.length);
+    if (few) log(few);
     const data = settings.data && basename(resolve(settings.data));
     await writeFileSafely(page, await compareHtml(runs, { questions, data }));
     // Only now, so that resuming in a later method does not repeat the earlier ones.

@@ -16,6 +16,7 @@ import { TRAJECTORIES_FILE } from '../../policy/folders/folder-settings.js';
 import { createRandom } from '../../random.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
+import { plural } from '../../text/english.js';
 import { flatten } from '../../training/overrides.js';
 import { readDescription, readSteps, TAIL_BYTES, type StepMetrics } from './folder.js';
 
@@ -233,6 +234,15 @@ export function answerFigures(
   });
   return { ...tidy, numQuestions: common.length / answered.length };
 }
+
+/** With fewer, a 95 % bootstrap interval covers the right value in less than 90 %. */
+const MIN_QUESTIONS = 10;
+
+/** A warning if intervals come from few questions, else null. */
+export const fewQuestionsWarning = (numQuestions: number): string | null =>
+  numQuestions < MIN_QUESTIONS
+    ? `Intervals from ${plural(numQuestions, 'question')} are too narrow. Compare more questions.`
+    : null;
 
 /** A final figure of a run, and its difference from the first run that has one. */
 export interface FinalFigure {
