@@ -157,7 +157,7 @@ function decimalText(stored: number | bigint | Uint8Array, scale: number): strin
  * @throws Error naming an invalid file
  */
 export async function readParquet(file: string): Promise<Record<string, unknown>[]> {
-  const refuse = (column: string) => (): never => {
+  const refuse = (column: string): never => {
     throw new Error(
       `${shortPath(file)}: column ${column} has decimals or times of day in lists or structs. Write them as text.`,
     );
@@ -177,11 +177,14 @@ export async function readParquet(file: string): Promise<Record<string, unknown>
       compressors,
       parsers: { stringFromBytes: (bytes?: Uint8Array) => bytes && stringFromBytes(bytes) },
     });
-    for (const row of rows)
-      for (const [name, rewrite] of byColumn)
-        if (!rewrite) Object.defineProperty(row, name, { enumerable: true, get: refuse(name) });
-        else if (row[name] !== null && row[name] !== undefined)
-          row[name] = rewrite(row[name] as Parameters<Rewrite>[0]);
+    for (const [name, rewrite] of byColumn) {
+      const refused = { enumerable: true, get: () => refuse(name) };
+      for (const row of rows) {
+        if (row[name] === null || row[name] === undefined) continue;
+        if (rewrite) row[name] = rewrite(row[name] as Parameters<Rewrite>[0]);
+        else Object.defineProperty(row, name, refused);
+      }
+    }
     return rows;
   } catch (cause) {
     throw new Error(

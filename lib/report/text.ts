@@ -16,21 +16,23 @@ export function figureText(
   return Number(text) === 0 ? text.replace('-', '') : text.replace(/^-/, '−');
 }
 
-/** Fixed decimals, or more digits for small numbers if all of an interval are small. */
-function intervalFormat({ value, low, high }: Interval, small: number): typeof decimalText {
-  const isSmall = [value, low, high].every((x) => Math.abs(x) < small);
-  return isSmall ? decimalText : (x, decimals) => x.toFixed(decimals);
-}
-
-/** `0.523 [0.498, 0.547]`; small numbers get more digits only if all three are small. */
-export function intervalText(interval: Interval | null | undefined, decimals = 3): string {
+/** `VALUE [LOW, HIGH]`; small numbers get more digits only if all three are small. */
+function formatInterval(
+  interval: Interval | null | undefined,
+  small: number,
+  write: (x: number, format: typeof decimalText) => string,
+): string {
   if (!interval) return '–';
-  const format = intervalFormat(interval, 10 ** -decimals / 2);
-  const [value, low, high] = [interval.value, interval.low, interval.high].map((x) =>
-    figureText(x, decimals, format),
-  );
+  const all = [interval.value, interval.low, interval.high];
+  const isSmall = all.every((x) => Math.abs(x) < small);
+  const format: typeof decimalText = isSmall ? decimalText : (x, decimals) => x.toFixed(decimals);
+  const [value, low, high] = all.map((x) => write(x, format));
   return `${value} [${low}, ${high}]`;
 }
+
+/** Formats `0.523 [0.498, 0.547]`. */
+export const intervalText = (interval: Interval | null | undefined, decimals = 3): string =>
+  formatInterval(interval, 10 ** -decimals / 2, (x, format) => figureText(x, decimals, format));
 
 /** Formats a difference of shares in points: `+5.5`; small ones get more digits. */
 export function pointsText(
@@ -75,11 +77,5 @@ export const sentence = (words: string): string =>
   `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 
 /** Formats `+5.5 [+2.1, +8.8]`, in points. */
-export function pointsIntervalText(interval: Interval | null | undefined): string {
-  if (!interval) return '–';
-  const format = intervalFormat(interval, 0.05 / 100);
-  const [value, low, high] = [interval.value, interval.low, interval.high].map((x) =>
-    pointsText(x, format),
-  );
-  return `${value} [${low}, ${high}]`;
-}
+export const pointsIntervalText = (interval: Interval | null | undefined): string =>
+  formatInterval(interval, 0.05 / 100, pointsText);

@@ -110,8 +110,8 @@ it.each([
   const file = inFolder('rows.parquet');
   const buffer = parquetWriteBuffer({
     columnData: [
-      { name: 'name', data: ['a'] },
-      { name: 'price', data: [{ x: 30 }] },
+      { name: 'name', data: ['a', 'b'] },
+      { name: 'price', data: [{ x: 30 }, null] },
     ],
     schema: [
       { name: 'root', num_children: 2 },
@@ -121,8 +121,9 @@ it.each([
     ],
   });
   writeFileSync(file, new Uint8Array(buffer));
-  const [row] = await readParquet(file);
+  const [row, empty] = await readParquet(file);
   expect(row.name).toBe('a');
+  expect(empty.price ?? null).toBeNull();
   expect(() => row.price).toThrow('column price has decimals or times of day');
 });
 
