@@ -219,11 +219,11 @@ class PythonInterpreter extends Interpreter {
     checkFilter(name, operand, args);
     if (name === 'map' && args.length > 0)
       return toList(listItems(operand).map((item) => this.applyNamed(item, filter, scope)));
+    const isSelect = name === 'selectattr';
     const operator = ATTRIBUTE_TESTS.get(args.length > 2 ? args[1].value : undefined);
-    if (name.endsWith('ectattr') && operator !== undefined) {
+    if ((isSelect || name === 'rejectattr') && operator !== undefined) {
       const isKept = (item: Value): boolean =>
-        OPERATORS[operator]([this.attribute(item, args[0], scope), args[2]]) ===
-        (name === 'selectattr');
+        OPERATORS[operator]([this.attribute(item, args[0], scope), args[2]]) === isSelect;
       return toList(listItems(operand).filter(isKept));
     }
     const text = name === 'indent' ? toText(operand).replace(LINE_BREAK, '\n') : undefined;

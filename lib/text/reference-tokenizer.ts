@@ -29,7 +29,10 @@ export interface PackageTokenizer {
   splitter_unnormalized: Splitter;
   splitter_normalized: Splitter;
 }
+/** Ids by piece, or the pieces of a unigram model with their scores. */
+type Vocab = Record<string, number> | [string, number][];
 interface AddedToken {
+  id: number;
   content: string;
   normalized: boolean;
   lstrip: boolean;
@@ -48,7 +51,12 @@ interface Splitter {
 }
 /** A normalizer, pre-tokenizer or decoder. */
 interface Step {
-  config: { precompiled_charsmap?: string | null; replacement?: string };
+  config: {
+    precompiled_charsmap?: string | null;
+    replacement?: string;
+    prepend_scheme?: string;
+    add_prefix_space?: boolean;
+  };
   normalizers?: (Step | null)[];
   tokenizers?: (Step | null)[];
   decoders?: (Step | null)[];
@@ -163,9 +171,10 @@ function correctStep(step: Step | null): void {
   if (step instanceof ByteLevelDecoder)
     step.decode_chain = (tokens) => [decodeByteLevel(tokens, step.byte_decoder)];
   if (step instanceof MetaspaceDecoder) {
-    const { replacement = '▁' } = step.config;
+    const { replacement = '▁', prepend_scheme: scheme, add_prefix_space: isAdded } = step.config;
+    const first = scheme === 'never' || isAdded === false ? ' ' : '';
     step.decode_chain = (tokens) =>
-      tokens.map((token, i) => token.replaceAll(replacement, i === 0 ? '' : ' '));
+      tokens.map((token, i) => token.replaceAll(replacement, i === 0 ? first : ' '));
   }
   if (step instanceof SplitPreTokenizer) {
     const { pattern, config } = step;
@@ -199,11 +208,11 @@ function correctStripping(tokenizer: PackageTokenizer): void {
  * Makes the model find none of the added tokens, and texts only their normalised form,
  * which `Prepend` makes longer. The package also finds their content.
  */
-function correctAdded(tokenizer: PackageTokenizer, vocab: object): void {
+function correctAdded(tokenizer: PackageTokenizer, vocab: Vocab): void {
   const { added_tokens: added, added_tokens_map: tokens, model, normalizer } = tokenizer;
-  const ids = new Map(model.tokens_to_ids);
-  tokenizer.token_to_id = (token) => ids.get(token);
-  const pieces = new Set(Array.isArray(vocab) ? vocab.map(([piece]) => piece as string) : []);
+  const ids = new Map(added.map(({ content, id }) => [content, id]));
+  tokenizer.token_to_id = (token) => ids.get(token) ?? model.tokens_to_ids.get(token);
+  const pieces = new Set(Array.isArray(vocab) ? vocab.map(([piece]) => piece) : Object.keys(vocab));
   const owners = new Map<string, string>();
   for (const { content, normalized } of added) {
     const form = normalized ? normalizer(content) : content;
@@ -214,7 +223,7 @@ function correctAdded(tokenizer: PackageTokenizer, vocab: object): void {
       owners.set(text, content);
     }
     if (form !== content) tokens.delete(content);
-    if (!pieces.has(content) && !Object.hasOwn(vocab, content)) model.tokens_to_ids.delete(content);
+    if (!pieces.has(content)) model.tokens_to_ids.delete(content);
   }
 }
 
@@ -303,7 +312,7 @@ export function createReferenceTokenizer(json: object): PackageTokenizer {
   correctStep(tokenizer.pre_tokenizer);
   correctStep(tokenizer.decoder);
   correctStripping(tokenizer);
-  correctAdded(tokenizer, (corrected.model as { vocab: object }).vocab);
+  correctAdded(tokenizer, (corrected.model as { vocab: Vocab }).vocab);
   correctFirst(tokenizer);
   correctPaths(tokenizer);
   correctUnknown(tokenizer);

@@ -152,10 +152,6 @@ function correctDecoder(step: StepJson): object {
     }
     case 'Replace':
       return literal(step);
-    case 'Metaspace': // keeps the first space, which was never added
-      return step.prepend_scheme === 'never' || step.add_prefix_space === false
-        ? replace(escapeRegex(step.replacement ?? '▁'), ' ')
-        : step;
     case 'CTC':
       throw new Error('a CTC decoder, of speech, is not supported');
     default:

@@ -22,7 +22,7 @@ export const DATA_FORMATS: readonly DataFormat[] = [hotpotqa, twoWiki, musique];
 const findFormat = (row: unknown): DataFormat | undefined =>
   DATA_FORMATS.find(({ matches }) => typeof row === 'object' && row !== null && matches(row));
 
-/** Whether rows of a Parquet file are a benchmark's; verl's have a reward model. */
+/** Whether rows are a benchmark's; verl's have a reward model. */
 export const isBenchmark = ([first]: readonly object[]): boolean =>
   first !== undefined && !('reward_model' in first) && findFormat(first) !== undefined;
 
