@@ -402,7 +402,7 @@ export async function* streamJsonLines<T>(
       } catch (error) {
         const line = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
         const reason = /^(\[|\{$)/.test(text)
-          ? "Expected one JSON object per line. Write an array as lines, such as with jq -c '.[]'."
+          ? "Expected one JSON object per line. Convert an array with jq -c '.[]', indented objects with jq -c ."
           : describeError(error).replace(/[^.]$/, '$&.');
         yield { complaint: `${name}:${number}: ${reason} In: ${line}` };
       }

@@ -120,7 +120,8 @@ describe('score', () => {
 
   it.each([
     [`[${goodLine('a')}]`, 'one JSON object per line'],
-    [JSON.stringify([{ id: 1 }], null, 1), 'one JSON object per line'],
+    [JSON.stringify([{ id: 1 }], null, 1), "jq -c '.[]'"],
+    [JSON.stringify({ id: 1 }, null, 1), 'jq -c .'],
     ['{"custom_id": "a", "response": {"body": {}}}', "OpenAI's batch output"],
     ['{"version": "2.0", "data": []}', 'but got version and data'],
   ])('says what it expects instead of %j', async (text, expected) => {
