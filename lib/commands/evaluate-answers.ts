@@ -215,7 +215,8 @@ async function answerOpen(
     signal,
     toResult: (question, trajectory, seconds) => {
       const behaviour = labelTrajectory(trajectory, question);
-      const result = { ...run, ...measure(question, trajectory), behaviour };
+      const measured = { ...measure(question, trajectory), question: question.question };
+      const result = { ...run, ...measured, behaviour };
       const usage = tokenUsage(trajectory);
       answers.set(question.id, { result, usage, seconds, ...(keepsTrajectory && { trajectory }) });
       noteFailures(failures, trajectory);

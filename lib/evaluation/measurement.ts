@@ -47,6 +47,8 @@ export interface Measurement {
   /** Number of queries that timed out, if any. The policy was told that they failed. */
   timedOutQueries?: number;
   answer: string | null;
+  /** The question's text; not recorded by experiments. */
+  question?: string;
   /**
    * Behaviour labels (see `behaviour.ts`): true, false, or null if unknown or not
    * applicable. Not recorded, but computed when answers are read.
@@ -124,6 +126,7 @@ const measurementSchema = z.looseObject({
   criticalPathRatio: optionalCount,
   searches: z.array(z.array(z.string())),
   answer: z.string().nullable(),
+  question: z.string().optional(),
 });
 
 /** @throws ZodError for an invalid line */
@@ -142,13 +145,13 @@ export const questionKey = ({
 /**
  * The answers of several runs to the questions that all of them answered. `method` is the
  * run's name.
- * @throws Error for two answers of a run to the same question, or questions of different
- * types with the same id
+ * @throws Error for two answers of a run to the same question, or different questions
+ * with the same id
  */
 export function answersInCommon(
   runs: Readonly<Record<string, readonly Measurement[]>>,
 ): QuestionResult[] {
-  const types = new Map<string, string>();
+  const known = { type: new Map<string, string>(), question: new Map<string, string>() };
   const keys = Object.entries(runs).map(([name, answers]) => {
     const seen = new Set<string>();
     for (const answer of answers) {
@@ -158,12 +161,16 @@ export function answersInCommon(
           `Expected one answer to each question in ${name}, but ${answer.questionId} has several. Name them as different runs.`,
         );
       seen.add(key);
-      const type = types.get(key) ?? answer.type;
-      if (type !== answer.type && ![type, answer.type].includes('unknown'))
-        throw new Error(
-          `Expected the same questions, but ${answer.questionId} is of type ${answer.type} in ${name} and ${type} in another run. Compare answers to the same data.`,
-        );
-      types.set(key, type);
+      for (const field of ['type', 'question'] as const) {
+        const value = answer[field];
+        if (value === undefined || value === 'unknown') continue;
+        const other = known[field].get(key) ?? value;
+        if (value !== other)
+          throw new Error(
+            `Expected the same questions, but the ${field} of ${answer.questionId} is ${JSON.stringify(value)} in ${name} and ${JSON.stringify(other)} in another run. Compare answers to the same data.`,
+          );
+        known[field].set(key, value);
+      }
     }
     return seen;
   });

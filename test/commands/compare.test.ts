@@ -91,10 +91,14 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     write('comparison.jsonl', { type: 'comparison' });
     write('untyped.jsonl', { type: 'unknown' });
     write('negative.jsonl', { turns: -1 });
-    const both = ['compare', 'bridge.jsonl', 'comparison.jsonl'];
-    expect(
-      await refusal(both.map((name) => name.replace(/.*jsonl/, (one) => join(root, one)))),
-    ).toMatch(/q0 is of type comparison in comparison and bridge in another run/);
+    write('ada.jsonl', { question: 'When was Ada Stone born?' });
+    write('bo.jsonl', { question: 'When was Bo Reed born?' });
+    const inRoot = (name: string): string => join(root, `${name}.jsonl`);
+    for (const [one, other, reason] of [
+      ['bridge', 'comparison', 'type of q0 is "comparison" in comparison and "bridge" in another'],
+      ['ada', 'bo', 'question of q0 is "When was Bo Reed born?" in bo and "When was Ada'],
+    ])
+      expect(await refusal(['compare', inRoot(one), inRoot(other)])).toContain(reason);
     const { code } = await runCommand(['compare', 'bridge.jsonl', 'untyped.jsonl'], root);
     expect(code).toBe(0);
     expect(await refusal(['compare', join(root, 'negative.jsonl')])).toContain('turns');

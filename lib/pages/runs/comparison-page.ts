@@ -259,7 +259,7 @@ function runSides(
   const partial = answers.map((answer): Trajectory => {
     const { questionId, benchmark } = answer;
     const id = { id: questionId, benchmark: benchmark === UNKNOWN ? undefined : benchmark };
-    const { question = '', goldenAnswers = [] } = find(id) ?? {};
+    const { question = answer.question ?? '', goldenAnswers = [] } = find(id) ?? {};
     const searches = answer.searches.map((queries) => `<search> ${queries.join(' ## ')} </search>`);
     const end = answer.answer === null ? '' : `<answer> ${answer.answer} </answer>`;
     return {
