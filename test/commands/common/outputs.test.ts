@@ -143,8 +143,8 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
 
       expect(run(`${view} pipe & cat pipe; wait`).stdout).toBe(page);
       expect(lstatSync(inFolder('pipe')).isFIFO()).toBe(true);
-      expect(run(`${view} /dev/stdout | cat`).stdout).toBe(page);
       if (!isFull) return;
+      expect(run(`${view} /dev/stdout | cat`).stdout).toBe(page);
       // A redirected file already has a line.
       run(`(echo first; ${view} /dev/stdout) > redirected`);
       expect(readFileSync(inFolder('redirected'), 'utf8')).toBe(`first\n${page}`);

@@ -107,7 +107,7 @@ describe.skipIf(!chromiumPath)(
       expect(statSync(file).size).toBeLessThan(15e6);
     });
 
-    it('generates the same tokens as Node', async () => {
+    slow('generates the same tokens as Node (needs test:full)', async () => {
       await ready(LAST);
       expect(await page.locator('#status').textContent()).toContain('WebAssembly');
       await page.locator('[name=delay]').fill('300');
