@@ -18,12 +18,11 @@ import { resolveRollout } from '../../../lib/training/methods.js';
 import { INITIAL_MODELS } from '../../../lib/training/models.js';
 import { adapterFolder, modelNameForRun } from '../../../lib/training/policy-runs.js';
 import type { PolicyRun } from '../../../lib/training/policy-runs.js';
-import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
+import { closeChromium, openPage, testsPages } from '../../browser/chromium.js';
 import type { OpenPage, Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { isCutShort, numTrainedSteps } from '../../experiments/cut-short.js';
 import { temporaryFolder } from '../../folder.js';
-import { isFull, slow } from '../../full.js';
 import { INJECTION } from '../viewer/synthetic.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
@@ -56,8 +55,8 @@ function writeCheckpoints(root: string): void {
 const writtenIds = ({ segments }: Trajectory): number[] =>
   segments.filter(({ kind }) => kind === 'policy').flatMap((segment) => segment.tokenIds);
 
-describe.skipIf(!chromiumPath)(
-  'the playground in Chromium (needs Chromium)',
+describe.skipIf(!testsPages)(
+  'the playground in Chromium (needs Chromium and test:full)',
   { timeout: 2 * PATIENCE_MS },
   () => {
     const [folder, root, customData] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
@@ -107,7 +106,7 @@ describe.skipIf(!chromiumPath)(
       expect(statSync(file).size).toBeLessThan(15e6);
     });
 
-    slow('generates the same tokens as Node (needs test:full)', async () => {
+    it('generates the same tokens as Node', async () => {
       await ready(LAST);
       expect(await page.locator('#status').textContent()).toContain('WebAssembly');
       await page.locator('[name=delay]').fill('300');
@@ -141,32 +140,29 @@ describe.skipIf(!chromiumPath)(
       await answered();
     });
 
-    it.skipIf(isCutShort || !isFull)(
-      'shows markup in custom passages and questions as text (needs test:full)',
-      async () => {
-        const [{ id, question: text }] = evaluatedQuestions(await loadQuestions());
-        const passages = (await loadPassages()).map(({ id, title, text }) => {
-          return { id, contents: `${title} ${INJECTION}\n${INJECTION} ${text}` };
-        });
-        const hostile = { id, question: INJECTION, goldenAnswers: [INJECTION], metadata: {} };
-        writeFileSync(join(customData, 'corpus.jsonl'), formatPassages(passages));
-        writeFileSync(join(customData, 'questions.jsonl'), formatQuestions([hostile]));
-        const parts = { outDir: customData, checkpoints: root, data: customData };
-        const custom = await openPage(await exportPlayground(parts));
-        custom.page.setDefaultTimeout(PATIENCE_MS);
-        await custom.page.locator(`#playground[data-ready=${LAST}]`).waitFor();
-        await custom.page.locator('[name=pace]').selectOption('0');
-        await custom.page.locator('[name=question]').fill(text);
-        await custom.page.getByRole('button', { name: 'Ask both' }).click();
-        await custom.page.locator('.comparison table').waitFor();
-        const titles = await custom.page.locator('.passages strong').allTextContents();
-        expect(titles.filter((title) => title.endsWith(INJECTION)).length).toBeGreaterThan(0);
-        expect(await custom.page.evaluate(() => 'injected' in window)).toBe(false);
-        expect(await custom.page.locator('#playground :is(script, img)').count()).toBe(0);
-        expect(custom.complaints).toEqual([]);
-        await custom.page.close();
-      },
-    );
+    it.skipIf(isCutShort)('shows markup in custom passages and questions as text', async () => {
+      const [{ id, question: text }] = evaluatedQuestions(await loadQuestions());
+      const passages = (await loadPassages()).map(({ id, title, text }) => {
+        return { id, contents: `${title} ${INJECTION}\n${INJECTION} ${text}` };
+      });
+      const hostile = { id, question: INJECTION, goldenAnswers: [INJECTION], metadata: {} };
+      writeFileSync(join(customData, 'corpus.jsonl'), formatPassages(passages));
+      writeFileSync(join(customData, 'questions.jsonl'), formatQuestions([hostile]));
+      const parts = { outDir: customData, checkpoints: root, data: customData };
+      const custom = await openPage(await exportPlayground(parts));
+      custom.page.setDefaultTimeout(PATIENCE_MS);
+      await custom.page.locator(`#playground[data-ready=${LAST}]`).waitFor();
+      await custom.page.locator('[name=pace]').selectOption('0');
+      await custom.page.locator('[name=question]').fill(text);
+      await custom.page.getByRole('button', { name: 'Ask both' }).click();
+      await custom.page.locator('.comparison table').waitFor();
+      const titles = await custom.page.locator('.passages strong').allTextContents();
+      expect(titles.filter((title) => title.endsWith(INJECTION)).length).toBeGreaterThan(0);
+      expect(await custom.page.evaluate(() => 'injected' in window)).toBe(false);
+      expect(await custom.page.locator('#playground :is(script, img)').count()).toBe(0);
+      expect(custom.complaints).toEqual([]);
+      await custom.page.close();
+    });
 
     it('draws every search with its delay, and shows token probabilities', async () => {
       const lanes = (await page.locator('.lanes').getAttribute('aria-label')) ?? '';
@@ -187,7 +183,6 @@ describe.skipIf(!chromiumPath)(
       const base = ['base-1', `base-1-step-${numTrainedSteps}`];
       const ids = ['instruct-1', 'instruct-1-step-25', LAST, ...base];
       expect(await options.evaluateAll(valuesOf)).toEqual(ids);
-      if (!isFull) return;
       const asked = await question();
       await weigh('base-1');
       expect(await count('.token, .lane .work, table')).toBe(0);
@@ -199,12 +194,12 @@ describe.skipIf(!chromiumPath)(
       expect(await tokenIds('parallelsearch')).toEqual(writtenIds(expected));
     });
 
-    slow('is accessible (needs test:full)', async () => {
+    it('is accessible', async () => {
       expect(await accessibilityComplaints(page)).toEqual([]);
     });
 
-    it.skipIf(isCutShort || !isFull)(
-      'changes the checkpoint during an answer (needs test:full and weights that search)',
+    it.skipIf(isCutShort)(
+      'changes the checkpoint during an answer (needs weights that search)',
       async () => {
         await page.locator('[name=delay]').fill('3000');
         await ask();
@@ -216,8 +211,8 @@ describe.skipIf(!chromiumPath)(
       },
     );
 
-    it.skipIf(isCutShort || !isFull)(
-      'stops, and does not restart by itself (needs test:full and weights that search)',
+    it.skipIf(isCutShort)(
+      'stops, and does not restart by itself (needs weights that search)',
       async () => {
         await page.getByRole('button', { name: 'Stop' }).click();
         expect(await count('.result.waiting')).toBe(0);
