@@ -88,6 +88,14 @@ describe('parseTrajectory', () => {
     expect(() => parseTrajectory(failed)).toThrow("OpenAI's batch output");
   });
 
+  it('names the fields of an object of no known format', () => {
+    expect(() => parseTrajectory({ version: '1.1', data: [] })).toThrow('got version and data.');
+    expect(() => parseTrajectory({})).toThrow('got an empty object.');
+    const many = Object.fromEntries([...'abcdefghij'].map((name) => [name, 1]));
+    expect(() => parseTrajectory(many)).toThrow('g and h.');
+    expect(() => parseTrajectory({ custom_id: 1 })).toThrow('got custom_id.');
+  });
+
   it('ignores malformed display fields', () => {
     const strange = { rewards: 0.3, step: 'last', searchTurns: 2 };
     const theirs = { ...strange, advantage: null, method: 5, benchmark: 1 };
@@ -197,6 +205,12 @@ describe('parseTrajectory', () => {
       ]);
     },
   );
+
+  it('keeps a response that quotes the prompt later', () => {
+    const response = `So Who? ${thought}`;
+    const line = { id: 1, golden_answers: ['x'], prompt: 'Who?', response };
+    expect(parseTrajectory(line).segments.map(({ text }) => text)).toEqual(['Who?', response]);
+  });
 
   it('keeps a response that repeats only a part of the prompt', () => {
     const prompt = [{ role: 'user', content: 'Who?' }];

@@ -207,6 +207,44 @@ describe('createTokenizer', () => {
       expect(around({ type, ...ends })).toEqual({ before: [eos], after: [pad] });
   });
 
+  // transformers 5.24 takes them from tokenizer_config.json.
+  const ends = { type: 'BertProcessing', cls: ['<eos>', eos], sep: ['<pad>', pad] };
+  it.each([
+    ['BertTokenizer', { cls_token: '<pad>' }, 'cls_token is "<pad>" in the latter'],
+    ['DistilBertTokenizerFast', { cls_token: '<eos>', sep_token: '<eos>' }, 'sep_token'],
+    ['RobertaTokenizer', { sep_token: '<eos>' }, 'sep_token'],
+    ['XLMRobertaTokenizer', { bos_token: '<pad>' }, 'bos_token'],
+    ['XLMRobertaTokenizerFast', { eos_token: '<eos>' }, 'eos_token'],
+  ])('rejects %s with other tokens around a text: %j', (className, tokens, fault) => {
+    const config = { ...tokens, tokenizer_class: className };
+    const json = { ...TOKENIZER_JSON, post_processor: ends };
+    expect(() => createTokenizer(json, config)).toThrow(fault);
+  });
+
+  it.each([
+    ['BertTokenizer', { cls_token: '<eos>', sep_token: '<pad>', bos_token: '<pad>' }],
+    ['XLMRobertaTokenizer', { bos_token: '<eos>', eos_token: '<pad>', cls_token: '<pad>' }],
+    ['RobertaTokenizer', {}],
+    ['PreTrainedTokenizerFast', { cls_token: '<pad>', bos_token: '<pad>' }],
+    ['OtherRobertaTokenizer', { cls_token: '<pad>' }],
+    ['OtherXLMRobertaTokenizer', { bos_token: '<pad>' }],
+    [undefined, { cls_token: '<pad>' }],
+  ])('keeps the tokens around a text in tokenizer.json for %s with %j', (className, tokens) => {
+    const config = { ...tokens, tokenizer_class: className };
+    const json = { ...TOKENIZER_JSON, post_processor: ends };
+    expect(createTokenizer(json, config).around).toEqual({ before: [eos], after: [pad] });
+  });
+
+  it('rejects a BERT tokenizer that puts several tokens around a text', () => {
+    const [space, text, end] = postProcessor.single;
+    const json = {
+      ...TOKENIZER_JSON,
+      post_processor: { ...postProcessor, single: [space, space, text, end] },
+    };
+    const config = { tokenizer_class: 'BertTokenizer', cls_token: '<eos>' };
+    expect(() => createTokenizer(json, config)).toThrow('cls_token is "<eos>"');
+  });
+
   it('has a begin token if the config or the post-processor adds it', () => {
     const begin = { bos_token: '<eos>' };
     const create = (config: object, json: object = TOKENIZER_JSON) =>
@@ -252,6 +290,13 @@ describe('createTokenizer', () => {
     const fault = `${JSON.stringify('a'.repeat(40))} is missing`;
     expect(() => encodeChat!('a'.repeat(50))).toThrow(fault);
     expect(() => encodeChat!(' ')).toThrow('"" is missing');
+    const cutting = {
+      eos_token: '<eos>',
+      chat_template: '{{ messages[0].content[:7] }}…{{ messages[0].content }}',
+    };
+    const cut = createTokenizer(TOKENIZER_JSON, cutting).encodeChat!;
+    expect(() => cut('A <eos> Reed')).toThrow('"A <eos> Reed" is changed. Use --prompt-form full');
+    expect(cut('A Bo Cy Reed').text).toBe('A Bo Cy…A Bo Cy Reed');
   });
 
   it('decodes for others with a space in quoted names of special tokens', () => {
