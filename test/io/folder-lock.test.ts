@@ -140,6 +140,18 @@ describe('withFolderLock', () => {
     expect(fs.readdirSync(inFolder())).toEqual([]);
   });
 
+  slow.each(['a', 'b'])(
+    'aborts the work when the lock of one of two files is removed: %s (needs test:full)',
+    async (name) => {
+      const lost = withFileLocks([inFolder('a'), inFolder('b')], async (signal) => {
+        fs.rmdirSync(inFolder(`${name}.lock`));
+        await once(signal, 'abort');
+        signal.throwIfAborted();
+      });
+      await expect(lost).rejects.toThrow(`${name}.lock`);
+    },
+  );
+
   it('takes over a lock without an owner', async () => {
     leaveLock(10);
     await work();
