@@ -6,7 +6,7 @@ import { dataSetFiles, type Question } from '../data/flashrag.js';
 import { labelTrajectory } from '../evaluation/behaviour.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import { measure } from '../evaluation/measurement.js';
-import { writeLines } from '../io/files.js';
+import { targetPath, writeLines } from '../io/files.js';
 import { withFileLocks } from '../io/folder-lock.js';
 import { shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
@@ -68,13 +68,16 @@ async function evaluationHash(
   return configHash({ run, rollout, search, inputs, split, hasTrajectories, policy: served });
 }
 
-/** Paths of outputs while they are unfinished, without those of devices. */
+/**
+ * Paths of outputs while they are unfinished, without those of devices. Links to one file
+ * have one.
+ */
 export const partialFiles = (...outputs: readonly (string | undefined)[]): string[] =>
   outputs
     .filter(
       (out) => out !== undefined && (statSync(out, { throwIfNoEntry: false })?.isFile() ?? true),
     )
-    .map((out) => `${out}.partial`);
+    .map((out) => `${targetPath(out!)}.partial`);
 
 /** Where unfinished answers are stored: next to the results if they go to a file. */
 function journalFile(out: string | undefined, hash: string): string {

@@ -1,6 +1,6 @@
 /** Evaluating a chat model behind an API, with a scripted model. */
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, utimesSync, writeFileSync, symlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rollup } from 'd3-array';
@@ -298,9 +298,12 @@ describe('evaluate --policy chat:', () => {
     working = Infinity;
     server.requests.splice(0);
     await expect(runEvaluate({ ...settings(), topK: 1 })).rejects.toThrow(/holds \d+ of others/);
-    await withFileLocks([`${out}.partial`], () =>
-      expect(runEvaluate(settings())).rejects.toThrow('locked by process'),
-    );
+    const link = join(root, 'link.jsonl');
+    symlinkSync(out, link);
+    for (const one of [out, link])
+      await withFileLocks([`${out}.partial`], () =>
+        expect(runEvaluate({ ...settings(), out: one })).rejects.toThrow('locked by process'),
+      );
     expect(await readFile(`${out}.partial`, 'utf8')).toBe(saved);
     // Two processes may share other outputs only.
     const methods = ['search-r1', 'parallelsearch'];

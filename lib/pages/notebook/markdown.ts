@@ -1,4 +1,5 @@
 /** Renders the Markdown of notebooks. */
+import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { extname, resolve, sep } from 'node:path';
 import MarkdownIt, { type MarkdownIt as Parser, type Token } from 'markdown-it';
@@ -45,8 +46,11 @@ const svgFile = (text: string): string =>
 
 export function picture(mime: string, text: string, alt = ''): Markup {
   const base64 = mime === MIME.svg ? Buffer.from(svgFile(text)).toString('base64') : text.trim();
-  return markup('img', { alt, src: `data:${mime};base64,${base64}` });
+  return base64Picture(mime, base64, alt);
 }
+
+const base64Picture = (mime: string, base64: string, alt: string): Markup =>
+  markup('img', { alt, src: `data:${mime};base64,${base64}` });
 
 /** MIME types of picture files. */
 const ENDINGS: Readonly<Record<string, string>> = {
@@ -61,7 +65,10 @@ function filePicture(address: string, folder: string, alt: string): Markup | und
   const mime = ENDINGS[extname(file).toLowerCase()];
   if (mime === undefined || !existsSync(file)) return undefined;
   if (!realpathSync(file).startsWith(realpathSync(folder) + sep)) return undefined;
-  return picture(mime, readFileSync(file, mime === MIME.svg ? 'utf8' : 'base64'), alt);
+  const bytes = readFileSync(file);
+  // An SVG in another encoding declares it: its bytes stay.
+  if (mime === MIME.svg && isUtf8(bytes)) return picture(mime, bytes.toString(), alt);
+  return base64Picture(mime, bytes.toString('base64'), alt);
 }
 
 /** Pictures of a Markdown cell by name, then by MIME type. */

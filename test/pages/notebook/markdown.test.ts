@@ -171,6 +171,13 @@ describe('pictures', () => {
     );
   });
 
+  it('keep the bytes of an SVG in the encoding that it declares', () => {
+    const svg = `<?xml version="1.0" encoding="ISO-8859-1"?><svg xmlns="http://www.w3.org/2000/svg"><text>Söder</text></svg>`;
+    const bytes = Buffer.from(svg, 'latin1');
+    writeFileSync(join(folder, 'latin.svg'), bytes);
+    expect(render('latin.svg')).toContain(`base64,${bytes.toString('base64')}"`);
+  });
+
   it.each(['../dot.png', 'https://x.org/dot.png', 'none.png', 'attachment:dot.png', outside])(
     'from elsewhere are named: %s',
     (source) => {
