@@ -75,6 +75,9 @@ export const outputContent = (data: MimeBundle): Content =>
     charts: new Map(),
   });
 
+/** The id of a widget; its text is the state at the start, such as a bar at 0 %. */
+const WIDGET = 'application/vnd.jupyter.widget-view+json';
+
 function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Content {
   const text = (mime: string): string | undefined =>
     mime in data ? joinLines(data[mime] as string | string[]) : undefined;
@@ -96,7 +99,7 @@ function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Co
     const cells = cellsSchema.parse(data[MIME.table]);
     return tableFigure(cells, name, rendering.hasChart || cells.rows.length > MAX_OPEN_ROWS);
   }
-  const isBlank = drawsElsewhere(text(MIME.html) ?? '');
+  const isBlank = WIDGET in data || drawsElsewhere(text(MIME.html) ?? '');
   if (isBlank && !PICTURES.some((mime) => mime in data)) {
     const note = `This output (${Object.keys(data).join(', ')}) needs scripts or other pages, which are not loaded here.`;
     return pre([note, text(MIME.text) ?? ''].join('\n').trim());
@@ -104,7 +107,7 @@ function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Co
   for (const [mime, render] of MIME_TYPES)
     if (text(mime)?.trim() && !(isBlank && mime === MIME.html))
       return render(text(mime)!, rendering, text(MIME.text));
-  // JSON of other types, such as a widget's id, is for programs. Bokeh's may be empty.
+  // JSON of other types is for programs. Bokeh's may be empty.
   const types = Object.keys(data).filter((mime) => isJsonMime(mime) && data[mime] !== '');
   const json = ['application/json', ...types];
   const plain = [MIME.text, ...Object.keys(data).filter((mime) => mime.startsWith('text/'))];
