@@ -1,18 +1,18 @@
 /** Compares runs on one page: final figures, differing settings, curves, questions. */
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { greatest, rollup, sort } from 'd3-array';
+import { greatest, group, rollup, sort } from 'd3-array';
 import { dataSetFiles, readQuestions } from '../../data/flashrag.js';
 import { createQuestionFinder, type Question } from '../../data/question.js';
 import type { Interval } from '../../evaluation/estimate.js';
-import { questionKey } from '../../evaluation/measurement.js';
+import { questionKey, type Measurement } from '../../evaluation/measurement.js';
 import { markup, type Content, type Markup } from '../../report/markup.js';
 import { segmentsMarkup } from '../../report/segments.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { exactMatch } from '../../text/answer-match.js';
-import { formatList } from '../../text/english.js';
+import { formatList, plural } from '../../text/english.js';
 import { tableFigure } from '../figures.js';
 import { curveCharts, type CurvesChart } from './curves.js';
 import { sectionsPage } from './frame.js';
@@ -227,59 +227,55 @@ interface Side {
   trajectory: Trajectory;
 }
 
-/** A recording without a benchmark gets that of the others with its id, if unique. */
-function createQuestionKey(runs: readonly ComparedRun[]): typeof questionKey {
-  const named = runs
-    .flatMap(({ answers, trajectories }) => [
-      ...answers,
-      ...trajectories.map(({ questionId, metadata }) => ({
-        questionId,
-        benchmark: metadata?.benchmark ?? UNKNOWN,
-      })),
-    ])
-    .filter(({ benchmark }) => benchmark !== UNKNOWN);
-  const benchmarks = rollup(
-    named,
-    (items) => [...new Set(items.map(({ benchmark }) => benchmark))],
-    ({ questionId }) => questionId,
+/** Values by key, where a key has only one. */
+function onlyValues(
+  pairs: Iterable<readonly [key: string, value: string | undefined]>,
+): Map<string, string> {
+  const values = rollup(
+    [...pairs].filter(([, value]) => value),
+    (items) => [...new Set(items.map(([, value]) => value!))],
+    ([key]) => key,
   );
-  return ({ questionId, benchmark = UNKNOWN }) => {
-    const others = benchmarks.get(questionId) ?? [];
-    const isClear = benchmark === UNKNOWN && others.length === 1;
-    return questionKey({ questionId, benchmark: isClear ? others[0] : benchmark });
-  };
+  return new Map([...values].flatMap(([key, [value, other]]) => (other ? [] : [[key, value]])));
 }
 
-/** By question, the run's newest trajectory, or what its answer tells of one. */
-function runSides(
-  { name, trajectories, answers }: ComparedRun,
-  { find, key }: { find: ReturnType<typeof createQuestionFinder>; key: typeof questionKey },
-): Map<string, Side> {
-  const matches = new Map(answers.map((answer) => [key(answer), answer.em]));
-  const partial = answers.map((answer): Trajectory => {
-    const { questionId, benchmark } = answer;
-    const id = { id: questionId, benchmark: benchmark === UNKNOWN ? undefined : benchmark };
-    const { question = answer.question ?? '', goldenAnswers = [] } = find(id) ?? {};
-    const searches = answer.searches.map((queries) => `<search> ${queries.join(' ## ')} </search>`);
-    const end = answer.answer === null ? '' : `<answer> ${answer.answer} </answer>`;
-    return {
-      ...answer,
-      question,
-      goldenAnswers,
-      metadata: { benchmark },
-      segments: [{ kind: 'policy', text: searches.join('') + end, tokenIds: [] }],
-      searchTurns: answer.searches.map((queries) => ({ queries, results: [] })),
-      finish: null,
-    };
-  });
-  return new Map(
-    [...partial, ...trajectories].map((trajectory): [string, Side] => {
-      const { questionId, answer, goldenAnswers, metadata } = trajectory;
-      const asked = key({ questionId, benchmark: metadata?.benchmark });
-      const match = matches.get(asked) ?? exactMatch(answer, goldenAnswers);
-      return [asked, { name, isCorrect: match === 1, trajectory }];
-    }),
-  );
+/**
+ * Keys of questions by benchmark, id and text. What a recording lacks is taken from the
+ * others with its id, if they agree.
+ */
+function questionKeys(
+  recorded: readonly Trajectory[],
+): Record<'ofId' | 'ofText', (one: Trajectory) => string> {
+  const named = ({ metadata }: Trajectory): string | undefined =>
+    metadata?.benchmark === UNKNOWN ? undefined : metadata?.benchmark;
+  const benchmarks = onlyValues(recorded.map((one) => [one.questionId, named(one)]));
+  const ofId = (one: Trajectory): string =>
+    questionKey({ ...one, benchmark: named(one) ?? benchmarks.get(one.questionId) });
+  const texts = onlyValues(recorded.map((one) => [ofId(one), one.question]));
+  const ofText = (one: Trajectory): string =>
+    JSON.stringify([ofId(one), one.question || texts.get(ofId(one))]);
+  return { ofId, ofText };
+}
+
+/** What an answer tells of its trajectory. */
+function answerTrajectory(
+  answer: Measurement,
+  find: ReturnType<typeof createQuestionFinder>,
+): Trajectory {
+  const { questionId, benchmark } = answer;
+  const id = { id: questionId, benchmark: benchmark === UNKNOWN ? undefined : benchmark };
+  const { question = '', goldenAnswers = [] } = find({ ...id, question: answer.question }) ?? {};
+  const searches = answer.searches.map((queries) => `<search> ${queries.join(' ## ')} </search>`);
+  const end = answer.answer === null ? '' : `<answer> ${answer.answer} </answer>`;
+  return {
+    ...answer,
+    question: answer.question ?? question,
+    goldenAnswers,
+    metadata: { benchmark },
+    segments: [{ kind: 'policy', text: searches.join('') + end, tokenIds: [] }],
+    searchTurns: answer.searches.map((queries) => ({ queries, results: [] })),
+    finish: null,
+  };
 }
 
 /** The questions of several runs, starting with those on which runs disagree. */
@@ -287,19 +283,35 @@ function questionsContent(
   runs: readonly ComparedRun[],
   find: ReturnType<typeof createQuestionFinder>,
 ): Content {
-  const lookup = { find, key: createQuestionKey(runs) };
-  const byRun = runs.map((run) => runSides(run, lookup));
+  const answered = runs.map(({ answers }) => answers.map((one) => answerTrajectory(one, find)));
+  const recorded = runs.map(({ trajectories }, i) => [...answered[i], ...trajectories]);
+  const { ofId, ofText: key } = questionKeys(recorded.flat());
+  // By question, the run's newest trajectory, or what its answer tells of one.
+  const byRun = runs.map(({ name, answers }, i) => {
+    const matches = new Map(answered[i].map((one, k) => [key(one), answers[k].em]));
+    return new Map(
+      recorded[i].map((trajectory): [string, Side] => {
+        const match =
+          matches.get(key(trajectory)) ?? exactMatch(trajectory.answer, trajectory.goldenAnswers);
+        return [key(trajectory), { name, isCorrect: match === 1, trajectory }];
+      }),
+    );
+  });
   const keys = new Set(byRun.flatMap((sides) => [...sides.keys()]));
-  const questions = [...keys]
-    .map((key) => byRun.flatMap((sides) => sides.get(key) ?? []))
-    .filter(({ length }) => length >= Math.min(2, runs.length));
-  if (questions.length === 0) return null;
+  const asked = [...keys].map((one) => byRun.flatMap((sides) => sides.get(one) ?? []));
+  const questions = asked.filter(({ length }) => length >= Math.min(2, runs.length));
+  const byId = group(asked, ([{ trajectory }]) => ofId(trajectory));
+  const numApart = [...byId.values()].filter(({ length }) => length > 1).length;
+  const apart =
+    numApart > 0 &&
+    markup('p', `Not compared: ${plural(numApart, 'id')} with different questions.`);
+  if (questions.length === 0) return apart || null;
   const isSplit = (sides: readonly Side[]): boolean =>
     new Set(sides.map(({ isCorrect }) => isCorrect)).size > 1;
   const shown = sort(questions, (sides) => Number(!isSplit(sides))).slice(0, MAX_QUESTIONS);
   const numSplit = questions.filter(isSplit).length;
-  const intro = `${questions.length} questions were asked in several runs; on ${numSplit} of them, some runs are right and others wrong. The first ${shown.length}:`;
-  return [markup('p', intro), shown.map(questionMarkup)];
+  const intro = `${plural(questions.length, 'question')} asked in several runs; on ${numSplit} of them, some runs are right and others wrong. The first ${shown.length}:`;
+  return [markup('p', intro), apart, shown.map(questionMarkup)];
 }
 
 function questionMarkup(sides: readonly Side[]): Markup {

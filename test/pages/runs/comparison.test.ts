@@ -12,7 +12,7 @@ import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { result } from '../../experiments/synthetic.js';
 import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from './run.js';
-import { INJECTION, syntheticQuestion } from '../viewer/synthetic.js';
+import { INJECTION, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
 
 const root = temporaryFolder();
 const inRoot = (...parts: string[]): string => path.join(root, ...parts);
@@ -150,6 +150,30 @@ describe('answerFigures', () => {
     const shown = shownOn(await compareHtml(runs, { questions: asked }));
     expect(shown).toContain('Which of nq? · a ✓ · b ✗');
     expect(shown).toContain('Which of triviaqa? · a ✗ · b ✗');
+  });
+
+  it('does not show trajectories of different questions with one id side by side', async () => {
+    const write = (name: string, asked: Record<string, string>): void =>
+      writeLines(
+        `${name}.jsonl`,
+        Object.entries(asked).map(([id, question]) =>
+          trajectoryLine({ ...syntheticQuestion(0), id, question }, [], 'x'),
+        ),
+      );
+    write('this', { test_0: 'Who wrote Emma?', test_1: 'Who wrote Ivanhoe?' });
+    write('that', { test_0: 'Who wrote Emma?', test_1: 'Who wrote Dracula?' });
+    // Takes the text of the other with its id.
+    write('untold', { test_0: '' });
+    const page = async (...names: string[]): Promise<string> =>
+      shownOn(await compareHtml(await readAll(...names.map((name) => inRoot(`${name}.jsonl`)))));
+    const both = await page('this', 'that');
+    expect(both).toContain('1 question asked in several runs');
+    expect(both).toContain('Who wrote Emma? · this ✗ · that ✗');
+    expect(both).toContain('Not compared: 1 id with different questions.');
+    expect(both).not.toMatch(/Ivanhoe|Dracula/);
+    const untold = await page('untold', 'that');
+    expect(untold).toContain('untold ✗ · that ✗');
+    expect(untold).not.toContain('Not compared');
   });
 
   it('gives no figures if the runs share no question', async () => {
