@@ -192,6 +192,12 @@ const warnOfTextCalls = memoisedByNames(() =>
   ),
 );
 
+const warnOfBareThoughts = memoisedByNames((field: string) =>
+  console.error(
+    `A reply has all its text in its thoughts (${field}), which counts as an invalid action. If its answer is in there, the server’s parser of thoughts does not fit the model (vLLM: --reasoning-parser).`,
+  ),
+);
+
 /**
  * Converts an answer of the API to the policy's reply.
  * @throws ReplyError if the server withheld the reply or ended it early, or if its tokens
@@ -225,6 +231,7 @@ export function readReply(
       `Expected a complete reply, but the server withheld or ended it (finish_reason: ${finish}).`,
     );
   const thoughts = thoughtField(message);
+  if (thoughts && !content?.trim() && !calls?.length) warnOfBareThoughts(thoughts);
   const read: AssistantMessage = {
     role: 'assistant',
     content: content === undefined ? null : isCut ? content : closeTag(content, stop),

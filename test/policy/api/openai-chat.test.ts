@@ -421,6 +421,17 @@ describe('openChatPolicy', () => {
     expect(read).toEqual({ name: 'search', arguments: '{"query":"a"}' });
   });
 
+  // vllm-project/vllm#19222: without a mark after the thoughts, all text counts as thoughts.
+  it('warns once of replies that have only thoughts', async () => {
+    const warnings = vi.spyOn(console, 'error').mockReturnValue();
+    const message = { content: null, reasoning_content: '<answer>Rome</answer>' };
+    await start(() => Response.json({ choices: [{ message, finish_reason: 'stop' }] }));
+    const policy = await open();
+    for (let i = 0; i < 2; i++) await policy.reply(QUESTION, OPTIONS);
+    expect(warnings.mock.calls).toEqual([[expect.stringContaining('--reasoning-parser')]]);
+    warnings.mockRestore();
+  });
+
   it('rejects one reply if the server fails on its prompt, and all if it fails', async () => {
     for (const [status, isOne] of Object.entries({
       400: true,
