@@ -72,8 +72,8 @@ export async function runScore(
     if (parsed.goldenAnswers.length === 0)
       throw new Error('golden_answers: Expected at least one right answer that is not blank.');
     const trajectory = { ...parsed, maxSearchTurns: parsed.maxSearchTurns ?? settings.maxTurns };
-    const { questionId: id, question: text, metadata } = trajectory;
-    const question = find({ id, question: text, benchmark: metadata?.benchmark });
+    const { questionId: id, question: text, goldenAnswers, metadata } = trajectory;
+    const question = find({ id, question: text, benchmark: metadata?.benchmark, goldenAnswers });
     if (!question) numUnknown++;
     const type = trajectory.questionType ?? (question && questionType(question));
     const scored = scoreTranscript({ ...trajectory, questionType: type }, rules);

@@ -6,6 +6,7 @@ import { group, sort, sum } from 'd3-array';
 import { z } from 'zod';
 import { ownValue } from '../own-value.js';
 import { createRandom } from '../random.js';
+import { exactMatch } from '../text/answer-match.js';
 
 /** Right answers without blank ones, which would match every empty answer. */
 export const goldenAnswersSchema = z
@@ -135,20 +136,26 @@ export function findQuestion(questions: readonly Question[], id: string): Questi
 
 /**
  * Finds the question of a recording: by id if the text agrees or, without a text, the
- * benchmark, since ids repeat across benchmarks; else by text. Undefined if several
- * remain.
+ * benchmark and a right answer, since ids repeat across benchmarks and splits; else by
+ * text. Undefined if several remain.
  */
 export function createQuestionFinder(
   questions: readonly Question[],
-): (recorded: { id?: string; question?: string; benchmark?: string }) => Question | undefined {
+): (recorded: {
+  id?: string;
+  question?: string;
+  benchmark?: string;
+  goldenAnswers?: readonly string[];
+}) => Question | undefined {
   const [byId, byText] = (['id', 'question'] as const).map((key) =>
     group(questions, (question) => question[key]),
   );
-  return ({ id = '', question: text = '', benchmark }) => {
-    const agrees = ({ question, metadata }: Question): boolean =>
+  return ({ id = '', question: text = '', benchmark, goldenAnswers: given = [] }) => {
+    const agrees = ({ question, goldenAnswers, metadata }: Question): boolean =>
       text !== ''
         ? question === text
-        : benchmark === undefined || benchmark === (metadata.benchmark ?? benchmark);
+        : (benchmark === undefined || benchmark === (metadata.benchmark ?? benchmark)) &&
+          (given.length === 0 || given.some((answer) => exactMatch(answer, goldenAnswers) === 1));
     const sameId = byId.get(id)?.filter(agrees) ?? [];
     const matches = sameId.length > 0 ? sameId : (byText.get(text) ?? []);
     return new Set(matches.map(({ question }) => question)).size === 1 ? matches[0] : undefined;

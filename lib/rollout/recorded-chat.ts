@@ -179,10 +179,11 @@ export function splitConversation(recorded: readonly RecordedMessage[]): {
 }
 
 function formatReply(
-  { content, reasoning, reasoning_content = reasoning }: AssistantReply,
+  { content, ...reply }: AssistantReply,
   { calls, hasTags }: { calls: readonly ToolCall[]; hasTags: boolean },
 ): string {
   const text = content ?? '';
+  const reasoning_content = reply.reasoning_content || reply.reasoning;
   if (hasTags && !reasoning_content) return openThought(text);
   const message = {
     role: 'assistant' as const,

@@ -32,6 +32,7 @@ describe('createQuestionFinder', () => {
   const questions = ['nq', 'popqa'].map((benchmark) => ({
     ...questionOf([], { id: 'test_0' }),
     question: `Who of ${benchmark}?`,
+    goldenAnswers: [`The ${benchmark} one`],
     metadata: { benchmark },
   }));
   const find = createQuestionFinder(questions);
@@ -40,6 +41,12 @@ describe('createQuestionFinder', () => {
     ['the text', { id: 'test_0', question: 'Who of popqa?' }, 1],
     ['the benchmark', { id: 'test_0', benchmark: 'nq' }, 0],
     ['the text only', { id: 'other', question: 'Who of nq?' }, 0],
+    ['a right answer', { id: 'test_0', goldenAnswers: ['Bo Reed', 'PopQA one'] }, 1],
+    [
+      'no right answer, and finds none',
+      { id: 'test_0', benchmark: 'nq', goldenAnswers: ['Bo'] },
+      undefined,
+    ],
     ['nothing, and finds none', { id: 'test_0' }, undefined],
     ['another text, and finds none', { id: 'test_0', question: 'Who else?' }, undefined],
     ['another benchmark, and finds none', { id: 'test_0', benchmark: 'hotpotqa' }, undefined],

@@ -110,7 +110,7 @@ describe('a recorded conversation', () => {
       { role: 'tool', content: 'no query' },
       calls({ function: { name: 'search', arguments: { query: 'two' } } }),
       { role: 'tool', content: 'B' },
-      { ...says('x'), reasoning: 'Now I know.' },
+      { ...says('x'), reasoning_content: null, reasoning: 'Now I know.' },
     );
     expect(run.searchTurns.map(({ queries }) => queries)).toEqual([['one'], ['two']]);
     expect(run.modelCalls).toBe(4);

@@ -100,7 +100,12 @@ export function viewerData(
   const trajectories = recorded.map((trajectory): ViewerTrajectory => {
     const { questionId, finish, goldenAnswers, segments, searchTurns, querySeparator } = trajectory;
     const { benchmark, type: ownType, graph } = trajectory.metadata ?? {};
-    const question = find({ id: questionId, question: trajectory.question, benchmark });
+    const question = find({
+      id: questionId,
+      question: trajectory.question,
+      benchmark,
+      goldenAnswers,
+    });
     const metadata = {
       benchmark: benchmark ?? question?.metadata.benchmark,
       type: ownType ?? question?.metadata.type,

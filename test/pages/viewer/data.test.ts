@@ -38,10 +38,10 @@ describe('viewerData', () => {
     expect(computed.rewards.total).toBeCloseTo(1.45, 12);
   });
 
-  it('finds a question by id or by text, but not if the text differs', () => {
+  it('finds a question by id or by text, but not if text or answers differ', () => {
     const question = syntheticQuestion(0);
     const options = { preset: 'paper', questions: [question] };
-    const transcript = { id: 'q-0', golden_answers: ['x'], response: '' };
+    const transcript = { id: 'q-0', golden_answers: question.goldenAnswers, response: '' };
     const questionOf = (extra: object) =>
       viewerData([parseTrajectory({ ...transcript, ...extra })], options).trajectories[0];
     const { question: text, metadata } = question;
@@ -50,7 +50,8 @@ describe('viewerData', () => {
     for (const extra of [{}, { question: text }, { id: 'other', question: text }])
       expect(questionOf(extra)).toMatchObject(found);
     const unknown = { metadata: { type: undefined, graph: undefined }, questionType: undefined };
-    expect(questionOf({ question: 'Another?' })).toMatchObject(unknown);
+    for (const extra of [{ question: 'Another?' }, { golden_answers: ['another'] }])
+      expect(questionOf(extra)).toMatchObject(unknown);
   });
 
   it('reads the turns of a plain transcript', () => {
