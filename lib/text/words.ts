@@ -10,7 +10,7 @@ const OPTIONAL_MARKS =
 const BEYOND_ASCII = /[^]?[\x80-\uffff]+/g;
 const HAS_BEYOND_ASCII = /[\x80-\uffff]/;
 const HAS_OTHERS = /['\x80-\uffff]/;
-/** Letters that Unicode does not decompose, as Lucene's ASCIIFolding writes them. */
+/** Spellings that NFKC keeps apart; Latin letters as in Lucene's ASCIIFolding. */
 const FOLDED: Readonly<Record<string, string>> = {
   æ: 'ae',
   œ: 'oe',
@@ -33,8 +33,14 @@ const FOLDED: Readonly<Record<string, string>> = {
   ک: 'ك',
   ى: 'ي', // written for each other in Arabic, as in Lucene
   ة: 'ه',
+  ە: 'ه', // also left of Persian ۀ
+  ہ: 'ه', // Urdu
+  '\u0928\u094d': '\u0902', // Hindi's न् and ँ, as in Lucene
+  '\u0901': '\u0902',
+  '\u0e4d\u0e32': '\u0e33', // Thai and Lao am, which NFKD takes apart
+  '\u0ecd\u0eb2': '\u0eb3',
 };
-const FOLDED_LETTERS = new RegExp(`[${Object.keys(FOLDED).join('')}]`, 'g');
+const FOLDED_LETTERS = new RegExp(Object.keys(FOLDED).join('|'), 'g');
 const DIGIT = /\p{Nd}/u;
 const FOREIGN_DIGITS = /(?![0-9])\p{Nd}/gu;
 /**
@@ -44,7 +50,7 @@ const FOREIGN_DIGITS = /(?![0-9])\p{Nd}/gu;
 const INVISIBLE = /(?!\u200b)\p{Cf}|[\u0640\u02b9-\u02bf]/gu;
 // Lookbehinds come second: a pattern that starts with one is tried at every character.
 const POSSESSIVE = /['’]s(?<=\p{L}['’]s)(?![\p{L}\p{N}])/gu;
-const INNER_APOSTROPHE = /['’](?<=\p{L}['’])(?=\p{L})/gu;
+const INNER_APOSTROPHE = /['‘’׳](?<=\p{L}['‘’׳])(?=\p{L})/gu;
 const ASCII_WORDS = /[a-z0-9]+/g;
 const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|\p{Emoji_Presentation}/gu;
 
@@ -103,7 +109,7 @@ export function splitWords(text: string): string[] {
       .replace(POSSESSIVE, '')
       .replace(INNER_APOSTROPHE, '')
       .match(WORDS) ?? [];
-  return HAS_UNSPACED.test(text)
+  return HAS_UNSPACED.test(folded)
     ? words.flatMap((word) => locateParts(word).map(({ text }) => text))
     : words;
 }
