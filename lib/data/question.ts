@@ -167,8 +167,11 @@ export function requireUniqueIds(questions: readonly Question[]): void {
   const repeated = [...group(questions, ({ id }) => id).values()].find(({ length }) => length > 1);
   if (!repeated) return;
   const [{ id, question }, other] = repeated;
+  const text = JSON.stringify(question);
   throw new Error(
-    `Expected unique ids, but ${id} names ${JSON.stringify(question)} and ${JSON.stringify(other.question)}. Put the benchmark before the id.`,
+    other.question === question
+      ? `Expected each question once, but ${id} (${text}) is given twice. Leave one out.`
+      : `Expected unique ids, but ${id} names ${text} and ${JSON.stringify(other.question)}. Put the benchmark before the id.`,
   );
 }
 

@@ -56,6 +56,8 @@ describe('createQuestionFinder', () => {
 
   it('requireUniqueIds names repeated ids', () => {
     expect(() => requireUniqueIds(questions)).toThrow(/test_0.*Who of nq.*Who of popqa/);
+    const twice = [questions[0], { ...questions[0], split: 'dev' }];
+    expect(() => requireUniqueIds(twice)).toThrow(/once, but test_0 \("Who of nq\?"\).*twice/);
   });
 });
 
