@@ -10,6 +10,7 @@ import {
   messageSchema,
   parseChunk,
   refusal,
+  THOUGHT_FIELDS,
   type RawReply,
 } from './chat-reply.js';
 import { endpointUrl, type requestLimits } from './openai-server.js';
@@ -22,7 +23,7 @@ interface Sent {
 
 interface ChatEndpoint {
   post: (sent: Sent) => Promise<RawReply>;
-  /** Passes on the text as it arrives. */
+  /** Passes on thoughts, in tags, and text as they arrive. */
   stream: (sent: Sent, onText: NonNullable<ReplyOptions['onText']>) => Promise<RawReply>;
 }
 
@@ -57,6 +58,17 @@ export function createChatEndpoint(
   ): Promise<RawReply> => {
     const reply: RawReply = { message: messageSchema.parse({}), finish_reason: null };
     let hasBegun = false;
+    let isThinking = false;
+    /** A thought that the server returns separately gets the tags of the transcript. */
+    const show = async (part: Omit<RawReply['message'], 'tool_calls'>): Promise<void> => {
+      const thought = THOUGHT_FIELDS.map((name) => part[name]).find(Boolean);
+      if (thought) await onText(isThinking ? thought : `<think> ${thought.trimStart()}`);
+      isThinking ||= Boolean(thought);
+      const text = part.content || part.refusal;
+      if (!text) return;
+      await onText(isThinking ? ` </think>\n${text.trimStart()}` : text);
+      isThinking = false;
+    };
     const onData = async (data: string): Promise<void> => {
       const { choices, usage } = parseChunk(data);
       if (usage) reply.usage = usage;
@@ -65,8 +77,7 @@ export function createChatEndpoint(
         if (!choice.delta) continue;
         hasBegun = true;
         addDelta(reply.message, choice.delta);
-        const part = choice.delta.content || choice.delta.refusal;
-        if (part) await onText(part);
+        await show(choice.delta);
       }
     };
     const isDone = await requestEvents(url, {
@@ -81,7 +92,7 @@ export function createChatEndpoint(
       const isRefused = /\bstream/i.test(refusal(error)?.message ?? '');
       if (!data && !isRefused) throw error;
       Object.assign(reply, data ? replyFrom(data) : await post(sent));
-      await onText(reply.message.content || reply.message.refusal || '');
+      await show(reply.message);
       return (hasBegun = true);
     });
     const hasEnd = isDone || reply.finish_reason;

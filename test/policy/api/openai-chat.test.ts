@@ -198,7 +198,7 @@ describe('openChatPolicy', () => {
     const { message } = await policy.reply(QUESTION, { ...OPTIONS, onText });
     expect(message).toEqual({ ...say('Rome'), reasoning_content: 'First a.' });
     expect((await policy.reply(QUESTION, OPTIONS)).message).toEqual(message);
-    expect(parts.join('')).toBe('Rome');
+    expect(parts.join('')).toBe('<think> First a. </think>\nRome');
     await policy.reply([...QUESTION, message], OPTIONS);
     expect(server.requests.at(-1)!.messages.at(-1)).toEqual({ role: 'assistant', content: chunks });
     const called = { ...call({ query: 'a' }), content: '', reasoning_content: 'First a.' };
