@@ -247,6 +247,8 @@ const textsSchema = z
   .catchall(z.strictObject({}).nullable());
 const limitsSchema = z.object({
   model_max_length: z.number().min(1).nullish(),
+  /** Its name in old files. */
+  max_len: z.number().min(1).nullish(),
   truncation_side: z.enum(['left', 'right']).nullish(),
 });
 const poolingSchema = z.record(z.string(), z.unknown());
@@ -361,10 +363,11 @@ export async function loadBertEncoder(folder: string): Promise<Encoder> {
     : {};
   const { truncation } = tokenizerJson as { truncation?: { direction?: unknown } | null };
   const side = truncation?.direction === 'Left' ? 'left' : 'right';
-  const { model_max_length, truncation_side = side } = await readSettings(
-    join(folder, 'tokenizer_config.json'),
-    limitsSchema,
-  );
+  const {
+    max_len,
+    model_max_length = max_len,
+    truncation_side = side,
+  } = await readSettings(join(folder, 'tokenizer_config.json'), limitsSchema);
   const isCutLeft = truncation_side === 'left';
   const maxTokens = Math.min(config.maxTokens, max_seq_length ?? model_max_length ?? Infinity);
   const weights = await withWeights(folder, (arrays) => bertWeights(arrays, config));

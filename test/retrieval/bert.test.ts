@@ -286,6 +286,7 @@ describe('loadBertEncoder', () => {
   it.each([
     ['sentence_roberta_config.json', { max_seq_length: 8 }],
     ['tokenizer_config.json', { model_max_length: 8 }],
+    ['tokenizer_config.json', { max_len: 8 }],
   ])('truncates to the length in %s', async (name, json) => {
     const folder = copy('minilm');
     write(folder, name, json);
