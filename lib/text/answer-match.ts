@@ -24,12 +24,20 @@ export function normalizeAnswer(text: string): string {
 export const normalizedWords = (text: string): string[] =>
   spaceWords(normalizeAnswer(text)).split(' ');
 
+/** Quotes, dashes and other punctuation beyond ASCII, which SQuAD's script keeps. */
+const OTHER_PUNCTUATION = /(?![!-~])\p{P}/gu;
+
 /**
- * Pads the normalised words with spaces, so that `includes` matches whole words only,
- * whether accents are composed or not (as DPR's `has_answer`).
+ * Pads the normalised words with spaces, so that `includes` matches whole words only, in
+ * any punctuation and whether accents are composed or not (as DPR's `has_answer`).
  */
-export const paddedWords = (text: string): string =>
-  ` ${normalizedWords(text.normalize('NFC')).join(' ')} `;
+export function paddedWords(text: string): string {
+  const plain = text
+    .normalize('NFC')
+    .replace(/[‘’]/g, "'")
+    .replace(OTHER_PUNCTUATION, ' ');
+  return ` ${normalizedWords(plain).join(' ')} `;
+}
 
 /** 1 if the normalised answer equals a normalised gold answer; null gives 0. */
 export function exactMatch(answer: string | null, goldenAnswers: readonly string[]): 0 | 1 {

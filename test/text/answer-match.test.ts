@@ -47,6 +47,11 @@ describe('paddedWords', () => {
     ['Rome', 'The Romeo', false],
     ['Café Müller', 'The Cafe\u0301 Mu\u0308ller is a piece by Pina Bausch.', true],
     ['각', '\u1100\u1161\u11a8 is a syllable.', true],
+    ['Red River', 'The “Red River”… of 1948', true],
+    ["O'Brien", 'by Flann O’Brien—1939', true],
+    ['Париж', 'журнал «Париж»', true],
+    ['القاهرة', 'في القاهرة، مصر', true],
+    ['दिल्ली', 'वह दिल्ली। फिर', true],
   ])('finds %s in %s: %j', (word, text, isFound) =>
     expect(paddedWords(text).includes(paddedWords(word))).toBe(isFound),
   );
