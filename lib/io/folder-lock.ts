@@ -4,7 +4,6 @@ import { readFile, readlink, rm, stat, utimes, writeFile } from 'node:fs/promise
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lock } from 'proper-lockfile';
 import { z } from 'zod';
 import { makeFolder, readJson, removePartial } from './files.js';
 import { shortPath } from './paths.js';
@@ -79,6 +78,8 @@ interface Place {
 
 /** Acquires the lock, even from a process that has ended. */
 async function takeLock({ lockfilePath, shown, log }: Place): Promise<Held> {
+  // Only now: it listens for signals, which then wait for synchronous work to end.
+  const { lock } = await import('proper-lockfile');
   for (let retry = 0; ; retry++) {
     // Read again in each try, because another process may have taken the lock.
     const json = await readJson(`${lockfilePath}.json`).catch(() => undefined);

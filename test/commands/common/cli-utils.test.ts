@@ -123,6 +123,18 @@ it.skipIf(!isBuilt || process.platform === 'win32')(
   },
 );
 
+it.skipIf(!isBuilt).each(['data', 'compare', 'view', 'export'])(
+  'leaves signals to the system in %s, whose work is synchronous',
+  (command) => {
+    const program = `
+      import { createProgram } from '${import.meta.resolve('../../../dist/commands/program.js')}';
+      await createProgram('${command}');
+      console.log(process.eventNames().filter((name) => /^SIG/.test(name)).length);`;
+    const args = ['--input-type=module', '-e', program];
+    expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('0\n');
+  },
+);
+
 it.each([
   ['ask Who? --data', /--data <folder>/],
   ['evaluate --out', /--out/],
