@@ -321,6 +321,10 @@ async function requireMeanPooling(folder: string): Promise<void> {
     throw new Error(
       `Expected ${poolingFile} in ${shortPath(folder)}, which modules.json lists, but it is missing. Copy all files again.`,
     );
+  if (modules.length === 0 && !existsSync(join(folder, poolingFile)))
+    console.error(
+      `${shortPath(folder)} has no ${poolingFile}: its tokens’ vectors are averaged. Copy it if the model has one.`,
+    );
   const pooling = await readSettings(join(folder, poolingFile), poolingSchema);
   for (const [name, value] of Object.entries(pooling)) {
     const isOther = /^pooling_mode_/.test(name) && name !== 'pooling_mode_mean_tokens' && value;

@@ -1,7 +1,7 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { readJson, readJsonIfExists } from '../../lib/io/files.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { loadBertEncoder } from '../../lib/retrieval/bert.js';
@@ -310,6 +310,18 @@ describe('loadBertEncoder', () => {
     const config = await readJsonIfExists(join(folder, 'tokenizer_config.json'));
     write(folder, 'tokenizer_config.json', { ...config, additional_special_tokens: ['the'] });
     expect((await loadBertEncoder(folder)).hash).not.toBe(hash);
+  });
+
+  it('warns of a folder without a pooling', async () => {
+    const folder = copy('minilm');
+    const warn = vi.spyOn(console, 'error').mockReturnValue();
+    await loadBertEncoder(folder);
+    expect(warn).not.toHaveBeenCalled();
+    rmSync(join(folder, '1_Pooling'), { recursive: true });
+    rmSync(join(folder, 'modules.json'), { force: true });
+    await loadBertEncoder(folder);
+    expect(warn.mock.calls.join()).toContain('no 1_Pooling/config.json');
+    warn.mockRestore();
   });
 
   it('rejects other poolings and unexpected tensors', async () => {
