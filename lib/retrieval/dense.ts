@@ -10,6 +10,7 @@ import { withFolderLock } from '../io/folder-lock.js';
 import { describeFaults } from '../io/json.js';
 import { shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
+import { createBreather } from '../interrupt.js';
 import { encodeSafetensors } from '../tensor/safetensors.js';
 import { readSafetensors } from '../tensor/weight-files.js';
 import type { Encoder } from './encoder.js';
@@ -51,13 +52,15 @@ export function createDenseRetriever({ encoder, index, passages }: DenseParts): 
 export async function encodePassages(
   encoder: Encoder,
   passages: readonly Passage[],
-  { batchSize = 64 }: { batchSize?: number } = {},
+  { batchSize = 64, signal }: { batchSize?: number; signal?: AbortSignal } = {},
 ): Promise<Float32Array[]> {
   requireInteger('batchSize', batchSize);
   const vectors: Float32Array[] = [];
+  const breathe = createBreather(signal);
   for (let start = 0; start < passages.length; start += batchSize) {
     const texts = passages.slice(start, start + batchSize).map(({ contents }) => contents);
     vectors.push(...(await encoder.encode(texts, { kind: 'passage' })));
+    await breathe();
   }
   return vectors;
 }
@@ -112,7 +115,7 @@ const SHARD_SIZE = 512;
 export async function embedCorpus(
   encoder: Encoder,
   passages: readonly Passage[],
-  { folder, source }: { folder: string; source: VectorSource },
+  { folder, source, signal }: { folder: string; source: VectorSource; signal?: AbortSignal },
 ): Promise<Float32Array[]> {
   const { dimensions } = encoder;
   const manifest = { ...source, size: passages.length, dimensions };
@@ -138,10 +141,12 @@ export async function embedCorpus(
       const numBefore = passages.length - total;
       const progress = startProgress('Encoding passages', passages.length, numBefore);
       const start = performance.now();
+      const breathe = createBreather(signal);
       let done = 0;
       try {
         for (const { file, part } of missing) {
           lost.throwIfAborted();
+          await breathe();
           const texts = part.map(({ contents }) => contents);
           const vectors = await encoder.encode(texts, { kind: 'passage' });
           const values = new Float32Array(vectors.length * dimensions);

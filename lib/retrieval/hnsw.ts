@@ -66,7 +66,7 @@ const SILENT_SIZE = 5000;
 /** Builds an HNSW index of normalised vectors. Needs hnswlib-node. */
 export async function buildHnswIndex(
   vectors: readonly Float32Array[],
-  options: HnswOptions = {},
+  options: HnswOptions & { signal?: AbortSignal } = {},
 ): Promise<HnswIndex> {
   const { m = 16, efConstruction = 200, efSearch = 64, seed = 100 } = options;
   requireInteger('m', m, 2);
@@ -77,7 +77,7 @@ export async function buildHnswIndex(
   const graph = newGraph(dimensions);
   graph.initIndex({ maxElements: size, m, efConstruction, randomSeed: seed });
   const progress = size > SILENT_SIZE ? startProgress('Building the HNSW graph', size) : undefined;
-  const breathe = createBreather(interruptSignal());
+  const breathe = createBreather(interruptSignal(options.signal));
   try {
     for (const [i, vector] of vectors.entries()) {
       // The binding only accepts plain arrays.

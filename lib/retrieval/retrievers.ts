@@ -44,6 +44,7 @@ export interface RetrieverKind {
   readonly create: (
     passages: readonly Passage[],
     options: RetrieverOptions,
+    signal?: AbortSignal,
   ) => Retriever | Promise<Retriever>;
   /**
    * Opens an index of a passage file whose passages stay on disk; undefined if the file
@@ -112,35 +113,35 @@ interface Vectors {
 function passageVectors(
   encoder: Encoder,
   passages: readonly Passage[],
-  index: string | undefined,
+  { index, signal }: { index?: string; signal?: AbortSignal },
 ): Vectors {
   const { hash } = encoder;
-  if (hash === undefined) return { read: () => encodePassages(encoder, passages) };
+  if (hash === undefined) return { read: () => encodePassages(encoder, passages, { signal }) };
   const source = { corpus: corpusHash(passages), encoder: hash };
   const folder = index ?? join('runs', 'indexes', `${encoder.name}-${configHash(source)}`);
   const kept = { folder, source };
-  return { read: () => embedCorpus(encoder, passages, kept), kept };
+  return { read: () => embedCorpus(encoder, passages, { ...kept, signal }), kept };
 }
 
 const dense = (
   name: string,
-  openIndex: (vectors: Vectors) => Promise<VectorIndex>,
+  openIndex: (vectors: Vectors, signal?: AbortSignal) => Promise<VectorIndex>,
 ): RetrieverKind => ({
   name,
   isDense: true,
-  create: async (passages, { encoder: folder = ENCODER, index }) => {
+  create: async (passages, { encoder: folder = ENCODER, index }, signal) => {
     const encoder = await openEncoder(folder);
-    const opened = await openIndex(passageVectors(encoder, passages, index));
+    const opened = await openIndex(passageVectors(encoder, passages, { index, signal }), signal);
     return createDenseRetriever({ encoder, index: opened, passages });
   },
 });
 
 /** Loads the graph from disk, or builds one and saves it with the vectors. */
-async function openHnsw({ read, kept }: Vectors): Promise<VectorIndex> {
-  if (!kept) return buildHnswIndex(await read());
+async function openHnsw({ read, kept }: Vectors, signal?: AbortSignal): Promise<VectorIndex> {
+  if (!kept) return buildHnswIndex(await read(), { signal });
   const path = join(kept.folder, 'graph.hnsw');
   if (existsSync(`${path}.json`)) return loadHnswIndex(path, { expected: kept.source });
-  const graph = await buildHnswIndex(await read());
+  const graph = await buildHnswIndex(await read(), { signal });
   await graph.save(path, kept.source);
   return graph;
 }
@@ -175,21 +176,22 @@ export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
  * @param name a name in the registry, or the address of a server with its own passages,
  * which gets the environment's RETRIEVAL_TOKEN: `http://...` for Search-R1's protocol,
  * `milvus://...` for a collection
+ * @param options.signal stops the making of an index
  * @throws Error for an unknown name
  */
 export async function createRetriever(
   name: string,
   passages: readonly Passage[] | string,
-  options: RetrieverOptions = {},
+  { signal, ...options }: RetrieverOptions & { signal?: AbortSignal } = {},
 ): Promise<Retriever> {
   const token = process.env.RETRIEVAL_TOKEN;
   if (isMilvusAddress(name))
     return createMilvusRetriever(name, await openEncoder(options.encoder ?? ENCODER), { token });
   if (isAddress(name)) return createRemoteRetriever({ url: name, token });
-  if (typeof passages !== 'string') return RETRIEVERS.get(name).create(passages, options);
+  if (typeof passages !== 'string') return RETRIEVERS.get(name).create(passages, options, signal);
   return (
-    (await openIndex(name, passages, options)) ??
-    RETRIEVERS.get(name).create(await readPassages(passages), options)
+    (await openIndex(name, passages, { ...options, signal })) ??
+    RETRIEVERS.get(name).create(await readPassages(passages), options, signal)
   );
 }
 

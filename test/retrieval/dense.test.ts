@@ -33,6 +33,12 @@ it('reports what an encoder lacks', async () => {
   );
 });
 
+it.each(['exact', 'hnsw'])('stops making an index for %s at its signal', async (name) => {
+  const signal = AbortSignal.abort(new Error('Interrupted.'));
+  const passages = makePassages(['a', 'b']);
+  await expect(createRetriever(name, passages, { signal })).rejects.toThrow('Interrupted.');
+});
+
 describe('embedCorpus', () => {
   const passages = makePassages(Array.from({ length: 1300 }, (_, i) => String(i)));
   const kept = () => ({ folder: inFolder('index'), source });
@@ -47,6 +53,21 @@ describe('embedCorpus', () => {
     const third = countingEncoder();
     expect(await embedCorpus(third, passages, kept())).toEqual(vectors);
     expect(third.asked).toEqual([]);
+  });
+
+  it('stops at its signal, and keeps the shards', async () => {
+    const controller = new AbortController();
+    const encoder = countingEncoder();
+    const encode: Encoder['encode'] = (texts, options) => {
+      if (texts.includes('600')) controller.abort(new Error('Interrupted.'));
+      return encoder.encode(texts, options);
+    };
+    const stopped = { ...kept(), signal: controller.signal };
+    await expect(embedCorpus({ ...encoder, encode }, passages, stopped)).rejects.toThrow('Interr');
+    expect(encoder.asked.length).toBe(1024);
+    const rest = countingEncoder();
+    await embedCorpus(rest, passages, kept());
+    expect(rest.asked.length).toBe(1300 - 1024);
   });
 
   it('encodes missing shards again, and rejects a truncated one', async () => {

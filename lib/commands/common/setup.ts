@@ -329,7 +329,10 @@ export async function openRetriever(
   const indexed = await openIndex(name, file, { ...options, index, signal });
   if (indexed) return { retriever: indexed, passages: [] };
   const passages = await readPassages(file);
-  return { retriever: await createRetriever(name, passages, { ...options, index }), passages };
+  return {
+    retriever: await createRetriever(name, passages, { ...options, index, signal }),
+    passages,
+  };
 }
 
 /** Loads the tensor backend, and logs which one and why. */
