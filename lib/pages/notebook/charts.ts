@@ -14,7 +14,7 @@ export interface PreparedChart {
   spec: VegaLiteSpec;
   /** Static, if the chart could start work in the browser, or cannot be drawn there. */
   still?: string;
-  /** Vega's warnings: the chart may not look as specified. */
+  /** Why the chart may not look as specified. */
   warnings: readonly string[];
 }
 
@@ -45,7 +45,8 @@ async function prepareChart(given: unknown): Promise<PreparedChart> {
     const { view, warnings } = layOut(wrapSpec(spec));
     const still = isStill ? await view.toSVG() : undefined;
     view.finalize();
-    return { spec, still, warnings: warnings.filter((warning) => !NO_WINDOW.test(warning)) };
+    const told = warnings.filter((warning) => !NO_WINDOW.test(warning));
+    return { spec, still, warnings: hasPictures(spec) ? [...told, NO_PICTURES] : told };
   } catch (error) {
     if (isStill || error instanceof ChartError) throw error;
     return { spec, warnings: [] }; // the page itself names other faults
@@ -61,6 +62,14 @@ function isInteractive(spec: VegaLiteSpec): boolean {
     ({ length }) => length > 0,
   );
 }
+
+const NO_PICTURES = 'pictures at other addresses are not loaded';
+
+/** Whether a chart shows pictures that the page does not contain. */
+const hasPictures = (spec: VegaLiteSpec): boolean =>
+  valuesUnder('mark', spec).some(
+    (mark) => ((mark as { type?: unknown } | null)?.type ?? mark) === 'image',
+  ) && !JSON.stringify(spec).includes('"data:image/');
 
 /** Whether data are a text such as CSV, whose parser evaluates code: pages cannot. */
 const hasTextData = (spec: VegaLiteSpec): boolean =>

@@ -92,7 +92,7 @@ function richestMarkup(data: MimeBundle, name: string, rendering: Rendering): Co
     const figure = chartFigure({ id, name, spec, drawing, isStill: still !== undefined });
     rendering.hasChart = true;
     rendering.numCharts++;
-    const note = `Vega warns about this chart: ${warnings.join('; ')}`;
+    const note = `This chart may differ: ${warnings.join('; ')}`;
     return [figure, warnings.length > 0 && pre(note)];
   }
   if (MIME.table in data) {
@@ -159,10 +159,11 @@ const TRANSCRIPT_HEAD = `<style>${TRANSCRIPT_STYLE}</style>`;
 
 const LOADING_TAG = /<(?:script|iframe|object|embed|link)\b/;
 const LOADING_ATTRIBUTE = /<(?:[a-z]+\b[^<>]*\b(?:src|srcset|poster)|image\b[^<>]*\bhref)/;
+const LOADING_STYLE = /@import\b|\burl\(\s*(?:["']|&quot;)?(?!data:|#|["'&\s])/;
 const OUTSIDE_ADDRESS = /\s*=\s*["']?(?!data:|#)[^\s"'>]/;
 /** Frames run no scripts and load no files. */
 const NEEDS_MORE = new RegExp(
-  `${LOADING_TAG.source}|${LOADING_ATTRIBUTE.source}${OUTSIDE_ADDRESS.source}`,
+  `${LOADING_TAG.source}|${LOADING_STYLE.source}|${LOADING_ATTRIBUTE.source}${OUTSIDE_ADDRESS.source}`,
   'i',
 );
 
