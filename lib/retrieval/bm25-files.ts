@@ -205,7 +205,7 @@ const difference = (a: Manifest['state'], b: Manifest['state']): string | undefi
 
 const [NUM_BLOCKS, BLOCK_SIZE] = [64, 4096];
 const PROBE =
-  'The Amélie’s O’Brien d’Arc, running; ＡＢＣ ﬁne 1,972 Łódź ə ёлка Hawaiʻi Straße ΣΊΣΥΦΟΣ 青石镇 東京タワー เมืองหลวง दिन फ़िल्म Ŋ ƙasa مدرسة على كِتَاب ۱۹ کتابی خانۀ ہے हिन्दी चाँद คำตอบ ຄຳຕອບ O‘z ז׳ב';
+  'The Amélie’s O’Brien d’Arc, running; ＡＢＣ ﬁne 1,972 Łódź ə ёлка Hawaiʻi Straße ΣΊΣΥΦΟΣ 青石镇 東京タワー เมืองหลวง दिन फ़िल्म Ŋ ƙasa مدرسة على كِتَاب ۱۹ کتابی خانۀ ہے हिन्दी न्याय चाँद คำตอบ ຄຳຕອບ O‘z ז׳ב';
 
 async function describeState({ file, analyzer }: Bm25Corpus): Promise<Manifest['state']> {
   const handle = await open(file).catch((cause: NodeJS.ErrnoException) => {

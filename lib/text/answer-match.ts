@@ -24,6 +24,8 @@ export function normalizeAnswer(text: string): string {
 export const normalizedWords = (text: string): string[] =>
   spaceWords(normalizeAnswer(text)).split(' ');
 
+/** Apostrophes and hyphens, dropped like those of ASCII. */
+const INNER_PUNCTUATION = /[‘’\u2010\u2011]/g;
 /** Quotes, dashes and other punctuation beyond ASCII, which SQuAD's script keeps. */
 const OTHER_PUNCTUATION = /(?![!-~])\p{P}/gu;
 
@@ -34,7 +36,7 @@ const OTHER_PUNCTUATION = /(?![!-~])\p{P}/gu;
 export function paddedWords(text: string): string {
   const plain = text
     .normalize('NFC')
-    .replace(/[‘’]/g, "'")
+    .replace(INNER_PUNCTUATION, '')
     .replace(OTHER_PUNCTUATION, ' ');
   return ` ${normalizedWords(plain).join(' ')} `;
 }

@@ -33,7 +33,7 @@ const FOLDED: Readonly<Record<string, string>> = {
   ک: 'ك',
   ى: 'ي', // written for each other in Arabic, as in Lucene
   ة: 'ه',
-  ە: 'ه', // also left of Persian ۀ
+  ە: 'ه', // also what NFKD leaves of Persian ۀ
   ہ: 'ه', // Urdu
   '\u0928\u094d': '\u0902', // Hindi's न् and ँ, as in Lucene
   '\u0901': '\u0902',
@@ -52,7 +52,8 @@ const INVISIBLE = /(?!\u200b)\p{Cf}|[\u0640\u02b9-\u02bf]/gu;
 const POSSESSIVE = /['’]s(?<=\p{L}['’]s)(?![\p{L}\p{N}])/gu;
 const INNER_APOSTROPHE = /['‘’׳](?<=\p{L}['‘’׳])(?=\p{L})/gu;
 const ASCII_WORDS = /[a-z0-9]+/g;
-const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|\p{Emoji_Presentation}/gu;
+/** Folded न् may come first: न्याय. */
+const WORDS = /[\p{L}\p{N}\u0902][\p{L}\p{N}\p{M}]*|\p{Emoji_Presentation}/gu;
 
 /** Scripts without spaces, split per character, per run, or by a dictionary. */
 const [CHARACTERS, RUNS, DICTIONARY] = [

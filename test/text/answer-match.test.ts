@@ -49,6 +49,7 @@ describe('paddedWords', () => {
     ['각', '\u1100\u1161\u11a8 is a syllable.', true],
     ['Red River', 'The “Red River”… of 1948', true],
     ["O'Brien", 'by Flann O’Brien—1939', true],
+    ['Jean-Luc Picard', 'Captain Jean\u2011Luc Picard', true],
     ['Париж', 'журнал «Париж»', true],
     ['القاهرة', 'في القاهرة، مصر', true],
     ['दिल्ली', 'वह दिल्ली। फिर', true],
