@@ -45,8 +45,8 @@ async function prepareChart(given: unknown): Promise<PreparedChart> {
     const { view, warnings } = layOut(wrapSpec(spec));
     const still = isStill ? await view.toSVG() : undefined;
     view.finalize();
-    const told = warnings.filter((warning) => !NO_WINDOW.test(warning));
-    return { spec, still, warnings: hasPictures(spec) ? [...told, NO_PICTURES] : told };
+    const relevant = warnings.filter((warning) => !NO_WINDOW.test(warning));
+    return { spec, still, warnings: hasPictures(spec) ? [...relevant, NO_PICTURES] : relevant };
   } catch (error) {
     if (isStill || error instanceof ChartError) throw error;
     return { spec, warnings: [] }; // the page itself names other faults
@@ -63,7 +63,7 @@ function isInteractive(spec: VegaLiteSpec): boolean {
   );
 }
 
-const NO_PICTURES = 'pictures at other addresses are not loaded';
+const NO_PICTURES = 'pictures from other addresses are not loaded';
 
 /** Whether a chart shows pictures that the page does not contain. */
 const hasPictures = (spec: VegaLiteSpec): boolean =>

@@ -159,7 +159,7 @@ const TRANSCRIPT_HEAD = `<style>${TRANSCRIPT_STYLE}</style>`;
 
 const LOADING_TAG = /<(?:script|iframe|object|embed|link)\b/;
 const LOADING_ATTRIBUTE = /<(?:[a-z]+\b[^<>]*\b(?:src|srcset|poster)|image\b[^<>]*\bhref)/;
-const LOADING_STYLE = /@import\b|\burl\(\s*(?:["']|&quot;)?(?!data:|#|["'&\s])/;
+const LOADING_STYLE = /@import\b|\burl\(\s*(?:["']|&quot;)?(?!data:|#|["'&\s)])/;
 const OUTSIDE_ADDRESS = /\s*=\s*["']?(?!data:|#)[^\s"'>]/;
 /** Frames run no scripts and load no files. */
 const NEEDS_MORE = new RegExp(

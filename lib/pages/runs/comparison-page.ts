@@ -257,7 +257,7 @@ function questionKeys(
   return { ofId, ofText };
 }
 
-/** What an answer tells of its trajectory. */
+/** An answer as a trajectory: its queries, without results. */
 function answerTrajectory(
   answer: Measurement,
   find: ReturnType<typeof createQuestionFinder>,
@@ -299,9 +299,12 @@ function questionsContent(
   });
   const keys = new Set(byRun.flatMap((sides) => [...sides.keys()]));
   const asked = [...keys].map((one) => byRun.flatMap((sides) => sides.get(one) ?? []));
-  const questions = asked.filter(({ length }) => length >= Math.min(2, runs.length));
+  const isShared = ({ length }: readonly Side[]): boolean => length >= Math.min(2, runs.length);
+  const questions = asked.filter(isShared);
   const byId = group(asked, ([{ trajectory }]) => ofId(trajectory));
-  const numApart = [...byId.values()].filter(({ length }) => length > 1).length;
+  const numApart = [...byId.values()].filter(
+    (all) => all.length > 1 && !all.every(isShared),
+  ).length;
   const apart =
     numApart > 0 &&
     markup('p', `Not compared: ${plural(numApart, 'id')} with different questions.`);

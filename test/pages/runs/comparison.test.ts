@@ -153,17 +153,19 @@ describe('answerFigures', () => {
   });
 
   it('does not show trajectories of different questions with one id side by side', async () => {
-    const write = (name: string, asked: Record<string, string>): void =>
+    const write = (name: string, ...asked: [id: string, question: string][]): void =>
       writeLines(
         `${name}.jsonl`,
-        Object.entries(asked).map(([id, question]) =>
+        asked.map(([id, question]) =>
           trajectoryLine({ ...syntheticQuestion(0), id, question }, [], 'x'),
         ),
       );
-    write('this', { test_0: 'Who wrote Emma?', test_1: 'Who wrote Ivanhoe?' });
-    write('that', { test_0: 'Who wrote Emma?', test_1: 'Who wrote Dracula?' });
-    // Takes the text of the other with its id.
-    write('untold', { test_0: '' });
+    write('this', ['test_0', 'Who wrote Emma?'], ['test_1', 'Who wrote Ivanhoe?']);
+    write('that', ['test_0', 'Who wrote Emma?'], ['test_1', 'Who wrote Dracula?']);
+    // Has the question of the other run with its id.
+    write('ids', ['test_0', '']);
+    for (const name of ['a', 'b'])
+      write(name, ['test_0', 'Who wrote Emma?'], ['test_0', 'Who wrote Dracula?']);
     const page = async (...names: string[]): Promise<string> =>
       shownOn(await compareHtml(await readAll(...names.map((name) => inRoot(`${name}.jsonl`)))));
     const both = await page('this', 'that');
@@ -171,9 +173,12 @@ describe('answerFigures', () => {
     expect(both).toContain('Who wrote Emma? · this ✗ · that ✗');
     expect(both).toContain('Not compared: 1 id with different questions.');
     expect(both).not.toMatch(/Ivanhoe|Dracula/);
-    const untold = await page('untold', 'that');
-    expect(untold).toContain('untold ✗ · that ✗');
-    expect(untold).not.toContain('Not compared');
+    const ids = await page('ids', 'that');
+    expect(ids).toContain('ids ✗ · that ✗');
+    expect(ids).not.toContain('Not compared');
+    const same = await page('a', 'b');
+    expect(same).toContain('2 questions asked in several runs');
+    expect(same).not.toContain('Not compared');
   });
 
   it('gives no figures if the runs share no question', async () => {
