@@ -78,7 +78,7 @@ interface Place {
 
 /** Acquires the lock, even from a process that has ended. */
 async function takeLock({ lockfilePath, shown, log }: Place): Promise<Held> {
-  // Only now: it listens for signals, which then wait for synchronous work to end.
+  // Imported late: it listens for signals, which then wait until synchronous work ends.
   const { lock } = await import('proper-lockfile');
   for (let retry = 0; ; retry++) {
     // Read again in each try, because another process may have taken the lock.

@@ -194,7 +194,7 @@ const warnOfTextCalls = memoisedByNames(() =>
 
 const warnOfBareThoughts = memoisedByNames((field: string) =>
   console.error(
-    `A reply has all its text in its thoughts (${field}), which counts as an invalid action. If its answer is in there, the server’s parser of thoughts does not fit the model (vLLM: --reasoning-parser).`,
+    `A reply has only thoughts (${field}) and no text, which counts as an invalid action. If the thoughts contain the answer, the server’s reasoning parser does not fit the model (vLLM: --reasoning-parser).`,
   ),
 );
 
