@@ -43,7 +43,8 @@ function warnOfSearches({ queries, results }: SearchTurn): void {
 
 /** The unwritten rest of a policy's segment: the tag or search that streams lack. */
 function unwritten(text: string, written: string): string {
-  if (text.startsWith(written)) return text.slice(written.length);
+  const shown = written.trimEnd(); // servers may end a thought with a line break
+  if (text.startsWith(shown)) return text.slice(shown.length);
   const search = text.lastIndexOf('<search>');
   return search < 0 || written.includes('<search>') ? '' : `\n${text.slice(search)}`;
 }

@@ -385,4 +385,17 @@ describe('ask --policy chat:', () => {
     await runAsk('Which is taller, Ada 1 or Bo 1?', settings());
     expect(printed.stdout).toMatch(/<search> Ada 1 ## Bo 1 <\/search>[^]*190 cm[^]*Answer: Ada 1/);
   });
+
+  it('closes thoughts that end with a line break', async () => {
+    const thinker = await startChatStandIn((request) => ({
+      ...reply(request),
+      reasoning_content: '\nI see.\n',
+    }));
+    const policy = `chat:${thinker.api}`;
+    await runAsk('Which is taller, Ada 1 or Bo 1?', { ...settings(), policy }).finally(() =>
+      thinker.close(),
+    );
+    expect(printed.stdout).toMatch(/<think> I see\.\s+<\/think>\s+<search>/);
+    expect(printed.stdout).toMatch(/<think> I see\.\s+<\/think>\s+(?:<answer> )?Ada 1/);
+  });
 });

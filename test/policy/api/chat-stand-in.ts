@@ -32,10 +32,14 @@ export const refuse = (status: number, error: object): Response =>
   Response.json({ error: { message: '', type: 'invalid_request_error', ...error } }, { status });
 
 /** The server-sent events of a message, in chunks of a few characters. */
-function streamOf({ content, tool_calls: calls = [] }: AssistantMessage, usage: object): Response {
+function streamOf(
+  { content, reasoning_content: thought = '', tool_calls: calls = [] }: AssistantMessage,
+  usage: object,
+): Response {
   const partsOf = (text: string): string[] => text.match(/[^]{1,5}/g) ?? [];
   const deltas: object[] = [
     { role: 'assistant' },
+    ...partsOf(thought).map((part) => ({ reasoning_content: part })),
     ...partsOf(content ?? '').map((part) => ({ content: part })),
     ...calls.flatMap(({ id, function: { name, arguments: args } }, index) => [
       { tool_calls: [{ index, id, function: { name, arguments: '' } }] },
