@@ -33,13 +33,15 @@ const FOLDED: Readonly<Record<string, string>> = {
   ک: 'ك',
   ى: 'ي', // written for each other in Arabic, as in Lucene
   ة: 'ه',
-  ە: 'ه', // also what NFKD leaves of Persian ۀ
   ہ: 'ه', // Urdu
-  '\u0928\u094d': '\u0902', // Hindi's न् and ँ, as in Lucene
-  '\u0901': '\u0902',
+  '\u0901': '\u0902', // Hindi's nasal vowels
   '\u0e4d\u0e32': '\u0e33', // Thai and Lao am, which NFKD takes apart
   '\u0ecd\u0eb2': '\u0eb3',
 };
+/** Persian, which NFKD takes apart into another letter and a mark. */
+const HEH_WITH_YEH = /\u06c0|\u06d5\u0654/g;
+/** Hindi's nasals before consonants of their place, also written as anusvara. */
+const NASALS = /ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])/g;
 const FOLDED_LETTERS = new RegExp(Object.keys(FOLDED).join('|'), 'g');
 const DIGIT = /\p{Nd}/u;
 const FOREIGN_DIGITS = /(?![0-9])\p{Nd}/gu;
@@ -52,8 +54,7 @@ const INVISIBLE = /(?!\u200b)\p{Cf}|[\u0640\u02b9-\u02bf]/gu;
 const POSSESSIVE = /['’]s(?<=\p{L}['’]s)(?![\p{L}\p{N}])/gu;
 const INNER_APOSTROPHE = /['‘’׳](?<=\p{L}['‘’׳])(?=\p{L})/gu;
 const ASCII_WORDS = /[a-z0-9]+/g;
-/** Folded न् may come first: न्याय. */
-const WORDS = /[\p{L}\p{N}\u0902][\p{L}\p{N}\p{M}]*|\p{Emoji_Presentation}/gu;
+const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|\p{Emoji_Presentation}/gu;
 
 /** Scripts without spaces, split per character, per run, or by a dictionary. */
 const [CHARACTERS, RUNS, DICTIONARY] = [
@@ -77,12 +78,14 @@ const HAS_LETTER = /[\p{L}\p{N}]/u;
 export function foldText(text: string): string {
   if (!HAS_BEYOND_ASCII.test(text)) return text.toLowerCase();
   return text
+    .replace(HEH_WITH_YEH, 'ه')
     .normalize('NFKD')
     .replace(BEYOND_ASCII, (run) => run.replace(OPTIONAL_MARKS, ''))
     .toLowerCase()
     .toUpperCase() // ß becomes SS, ı becomes I
     .toLowerCase()
     .normalize('NFC')
+    .replace(NASALS, '\u0902')
     .replace(FOLDED_LETTERS, (letter) => FOLDED[letter])
     .replace(FOREIGN_DIGITS, toAsciiDigit);
 }
