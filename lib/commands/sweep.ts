@@ -3,6 +3,7 @@
  * them.
  */
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Command } from 'commander';
 import { cross } from 'd3-array';
@@ -15,6 +16,7 @@ import type { BackendName } from '../tensor/backend.js';
 import type { TrainConfig } from '../training/config.js';
 import { nestSetting } from '../training/overrides.js';
 import { resolveTrainConfig } from '../training/models.js';
+import { checkpointFolder } from '../training/run.js';
 import { exitWith, collect, log } from './common/cli-utils.js';
 import { backendOption, limitOption } from './common/options.js';
 import { describeStepsLeft, stepsLeft } from './common/training-estimates.js';
@@ -118,6 +120,9 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
     sources.push({ name, path: folder });
     const rest = i > 0 ? `; in all ${await describeStepsLeft(trainings)}` : '';
     log(`\n${i + 1} of ${points.length}: ${name}${rest}`);
+    const answers = join(folder, `answers-${split}${limit ? `-sample-${limit}` : ''}.jsonl`);
+    // The answers are an earlier adapter's if the run's checkpoint was removed.
+    if (!existsSync(checkpointFolder(folder))) await rm(answers, { force: true });
     // A finished run is not repeated; it is rejected if data or rewards have changed.
     const trained = await runTrain({ config, out: folder, data, reward, backend, force });
     if (trained !== 0) {
@@ -126,7 +131,6 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
       return trained;
     }
     if (split === undefined) continue;
-    const answers = join(folder, `answers-${split}${limit ? `-sample-${limit}` : ''}.jsonl`);
     sources.push({ name, path: answers });
     if (existsSync(answers)) continue;
     const asked = { data, backend, force, split, limit, out: answers };

@@ -231,7 +231,8 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
 const isBest = ({ best, rewards }: Progress): boolean =>
   rewards.length > 0 && strictMean(rewards) > (best?.reward ?? -Infinity);
 
-const checkpointFolder = ({ folder }: TrainingRun): string => join(folder, 'checkpoint');
+/** Without this folder, a run starts anew. */
+export const checkpointFolder = (folder: string): string => join(folder, 'checkpoint');
 const recordFiles = (folder: string): string[] => RECORDS.map((name) => join(folder, name));
 
 function save(
@@ -247,7 +248,13 @@ function save(
     ...(rewards.length > 0 && { rewards }),
   };
   const { weights, optimizer } = trained;
-  return saveCheckpoint(checkpointFolder(run), weights, optimizer, state, recordFiles(run.folder));
+  return saveCheckpoint(
+    checkpointFolder(run.folder),
+    weights,
+    optimizer,
+    state,
+    recordFiles(run.folder),
+  );
 }
 
 /** Describes how a run differs from the one in its folder. */
@@ -269,7 +276,7 @@ async function restore(
   { session }: Trainer,
   before?: number,
 ): Promise<Progress | null> {
-  const checkpoint = await resumeCheckpoint(checkpointFolder(run), hashRun(run), {
+  const checkpoint = await resumeCheckpoint(checkpointFolder(run.folder), hashRun(run), {
     before,
     differences: () => describeDifferences(run),
   });

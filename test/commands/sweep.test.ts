@@ -1,5 +1,13 @@
 /** A grid of trainings as a user runs it: all combinations, one page, and resuming. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -147,5 +155,16 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
     expect(stderr).toContain('2 training runs, 2 of them finished; 0 steps to do');
     expect(linesOf(metrics(0.9))).toHaveLength(STEPS);
     expect(statSync(answers).mtimeMs).toBe(before);
+  });
+
+  it('answers again with the adapter of a run whose checkpoint was removed', async () => {
+    const run = join(out, 'rewards.lambdaD=0.9');
+    const answers = join(run, 'answers-train.jsonl');
+    writeFileSync(answers, `${readFileSync(answers, 'utf8').split('\n')[0]}\n`);
+    rmSync(join(run, 'checkpoint'), { recursive: true });
+    const { code, stderr } = await runCommand(args);
+    expect(code, stderr).toBe(0);
+    const other = join(out, 'rewards.lambdaD=0.1', 'answers-train.jsonl');
+    expect(linesOf(answers)).toHaveLength(linesOf(other).length);
   });
 });

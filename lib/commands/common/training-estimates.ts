@@ -1,4 +1,5 @@
 /** Estimates before training: remaining steps and time, and memory. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../../io/paths.js';
@@ -8,6 +9,7 @@ import type { BackendName } from '../../tensor/backend.js';
 import { LOGITS_AT_ONCE } from '../../tensor/ops.js';
 import { type TrainConfig, trainerSettings } from '../../training/config.js';
 import { readTrainConfig } from '../../training/models.js';
+import { checkpointFolder } from '../../training/run.js';
 import { describeDuration } from './cli-utils.js';
 
 /**
@@ -44,9 +46,10 @@ async function committedRun({ config: { model, method } }: Training): Promise<Tr
 
 export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
   Promise.all(
-    trainings.map(async ({ config, folder }) =>
-      Math.max(0, trainerSettings(config).steps - (await readSteps(folder)).length),
-    ),
+    trainings.map(async ({ config, folder }) => {
+      const numDone = existsSync(checkpointFolder(folder)) ? (await readSteps(folder)).length : 0;
+      return Math.max(0, trainerSettings(config).steps - numDone);
+    }),
   );
 
 /**

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeStepsLeft, stepsLeft } from '../../../lib/commands/common/training-estimates.js';
@@ -12,7 +12,7 @@ const root = temporaryFolder();
 function training(name: string, seconds: readonly number[], model = 'instruct-1') {
   const preset = trainingPreset('parallelsearch', model, 1);
   const config = withSettings(preset, { steps: 10, questionsPerStep: 2, groupSize: 5 });
-  mkdirSync(join(root, name));
+  mkdirSync(join(root, name, 'checkpoint'), { recursive: true });
   const lines = seconds.map((each, step) =>
     JSON.stringify({ step, rollout_seconds: each - 1, update_seconds: 1 }),
   );
@@ -24,6 +24,8 @@ it('estimates the remaining time from the steps done', async () => {
   const begun = [training('begun', [20, 40]), training('new', [])];
   expect(await stepsLeft(begun)).toEqual([8, 10]);
   expect(await describeStepsLeft(begun)).toBe('18 steps to do, about 9 min');
+  rmSync(join(root, 'begun', 'checkpoint'), { recursive: true });
+  expect(await stepsLeft(begun)).toEqual([10, 10]);
 });
 
 it('falls back on the committed run of the same model and method', async () => {
