@@ -152,7 +152,7 @@ async function auditModel(folder: string): Promise<AuditModel> {
 
 /** Why a check did not apply. */
 const NOT_CHECKED: Record<AuditCheck, string> = {
-  prefix: 'no token ids; with --model, recorded messages are rendered by its chat template',
+  prefix: 'no token ids, and no messages that the chat template of --model accepts',
   mask_length: 'no token ids',
   token_ids: 'no token ids',
   separators: 'needs --model with a chat template, and results outside of tags',

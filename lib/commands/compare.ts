@@ -22,8 +22,13 @@ interface CompareSettings {
   json?: boolean;
 }
 
-const numbersText = ({ source, n }: FinalFigure): string =>
-  source === 'answers' ? plural(n, 'question') : `last ${n} steps`;
+/** What the figures of one metric are means over; short runs have fewer last steps. */
+function numbersText(sides: readonly FinalFigure[]): string {
+  const counts = [...new Set(sides.map(({ n }) => n))];
+  return sides[0].source === 'answers'
+    ? plural(counts[0], 'question')
+    : `last ${counts.join(' or ')} steps`;
+}
 
 const differenceText = ({ metric, figure, difference }: FinalFigure): string =>
   intervalText(difference, metricDecimals(metric, figure.value));
@@ -37,7 +42,7 @@ function pairTable(figures: readonly FinalFigure[], [first, second]: readonly st
         return figureText(value, metricDecimals(metric, value));
       });
       const { title } = metricInfo(metric);
-      return [title, numbersText(sides[0]), ...texts, differenceText(sides.at(-1)!)];
+      return [title, numbersText(sides), ...texts, differenceText(sides.at(-1)!)];
     }),
   );
   const head = ['metric', 'over', first, second, `${second} − ${first} [95 %]`];
@@ -65,7 +70,7 @@ function runsTable(part: readonly FinalFigure[]): string {
       return figureText(value, metricDecimals(metric, value));
     });
     const chief = sides.find(({ metric }) => metric === metrics[0]);
-    return [run, numbersText(sides[0]), ...texts, chief ? differenceText(chief) : '–'];
+    return [run, numbersText([sides[0]]), ...texts, chief ? differenceText(chief) : '–'];
   });
   const titles = metrics.map((metric) => metricInfo(metric).title);
   return formatTable(['run', 'over', ...titles, `${titles[0]} − first run [95 %]`], rows);

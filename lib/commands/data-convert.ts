@@ -46,7 +46,7 @@ async function* readSource(
     const ignored = ignoredFiles(source);
     if (ignored.length > 0)
       log(
-        `Left out ${formatList(ignored)} in ${source}: see npx parallelsearch data check ${shellWord(source)}`,
+        `Left out ${formatList(ignored)} in ${source}: only a folder's FlashRAG files are read. To convert another file, name it: npx parallelsearch data convert ${shellWord(path.join(source, ignored[0]))}`,
       );
     yield* readFolder(source, passages);
   } else if (!stats.isFile())

@@ -78,6 +78,10 @@ async function runImport(
     const options = { folder: out, questions, method, trainer: name, onStep };
     const imported = await importRollouts(read(recorded), options).finally(() => progress.stop());
     const { numSteps, numRollouts, numUnknown, numDifferent, numAmbiguous, numUnscored } = imported;
+    if (numRollouts === 0 && !checkpoint)
+      throw new Error(
+        `Expected rollouts with a reward in ${recorded}, but none of ${numUnscored} has one. Score recordings without rewards with \`score\`.`,
+      );
     log(
       `${numRollouts} rollouts of ${numSteps} steps: npx parallelsearch view ${path.join(out, TRAJECTORIES_FILE)}`,
     );

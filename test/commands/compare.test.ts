@@ -36,6 +36,14 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     );
   });
 
+  it('names the last steps of both runs if their numbers differ', async () => {
+    for (const runs of ['a', 'c'].map((one, i, all) => [one, all[1 - i]])) {
+      const { stdout } = await runCommand(['compare', ...runs, '-o', 'pair.html'], root);
+      const numbers = runs.map((run) => (run === 'a' ? 2 : 1)).join(' or ');
+      expect(stdout).toMatch(new RegExp(`^Reward +last ${numbers} steps `, 'm'));
+    }
+  });
+
   it('reports that transcripts have no figures', async () => {
     const line = { id: 'q', golden_answers: ['x'], response: '<answer>x</answer>' };
     writeFileSync(join(root, 't.jsonl'), JSON.stringify(line));

@@ -158,7 +158,9 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
     writeFileSync(at('hub', 'train.jsonl'), line('a'));
     writeFileSync(at('hub', 'validation.jsonl'), line('b'));
     const { stderr, code } = await convert(['hub', '--out', 'hub-out']);
-    expect(stderr).toMatch(/Left out validation\.jsonl in hub: see .*data check hub/);
+    expect(stderr).toMatch(
+      /Left out validation\.jsonl in hub: .*name it: .*data convert hub.validation\.jsonl$/m,
+    );
     expect([code, linesOf(at('hub-out', 'questions.jsonl')).length]).toEqual([0, 1]);
   });
 

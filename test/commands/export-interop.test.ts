@@ -204,5 +204,21 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
   it('reports that there is nothing to import', async () => {
     const nothing = await refusal(['import', 'trl', 'typed', '--out', 'run'], root);
     expect(nothing).toMatch(/checkpoint or rollouts.* in typed/);
+    mkdirSync(at('unscored'));
+    const nodes = [
+      { message: { role: 'user', content: 'Question: Who?' } },
+      {
+        message: { role: 'assistant', content: '<answer> Bo </answer>' },
+        sampled: true,
+        parent: 0,
+      },
+    ];
+    const task = { type: 'T', data: { idx: 0, prompt: 'Who?', answer: 'Bo' } };
+    writeFileSync(
+      at('unscored', 'traces.jsonl'),
+      JSON.stringify({ traces: [{ task, nodes, rewards: {} }] }),
+    );
+    const unscored = await refusal(['import', 'verifiers', 'unscored', '--out', 'none'], root);
+    expect(unscored).toMatch(/rollouts with a reward in .*none of 1 has one/);
   });
 });
