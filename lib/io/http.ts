@@ -274,6 +274,8 @@ function passingFault(code = ''): string {
 function permanentFlaw({ code = '', message = '', cause }: Partial<NodeJS.ErrnoException> = {}) {
   if (String(cause).includes('Proxy response (407)'))
     return 'the proxy asks for a login. Put it into the address of the proxy: http://USER:PASSWORD@HOST.';
+  if (/EXPIRED|NOT_YET_VALID|ALTNAME/.test(code))
+    return `its certificate is not valid (${message}). Renew it, use a host that it names, or set this machine's clock.`;
   if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code))
     return `its certificate is not trusted (${message}). If it is your own, set NODE_EXTRA_CA_CERTS to its file.`;
   if (/SSL|TLS|EPROTO/.test(code)) return `it does not speak https (${code}). Try http.`;

@@ -298,6 +298,19 @@ describe('requestJson', () => {
     asking.mockRestore();
   });
 
+  // As Node words them.
+  it.each([
+    ['CERT_HAS_EXPIRED', 'certificate has expired'],
+    ['CERT_NOT_YET_VALID', 'certificate is not yet valid'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', "Host: a. is not in the cert's altnames: DNS:b"],
+  ])('reports a certificate that trust does not make valid: %s', async (code, words) => {
+    const cause = Object.assign(new Error(words), { code });
+    const asking = vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('', { cause }));
+    const asked = requestJson('https://a/', { ...REQUEST, retries: 9 });
+    await expect(asked).rejects.toThrow(`its certificate is not valid (${words}). Renew it`);
+    asking.mockRestore();
+  });
+
   it.skipIf(!findProgram('openssl'))('reports an untrusted certificate', async () => {
     const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name));
     execFileSync(
