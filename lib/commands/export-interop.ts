@@ -205,9 +205,13 @@ async function runExportVerifiers(
 ): Promise<void> {
   let number = 0;
   async function* episodes(): AsyncGenerator<object> {
-    for (const file of files)
+    for (const [i, file] of files.entries())
       for await (const line of readJsonLines(file, parseTokens, 'recorded trajectories'))
-        yield toEpisode(line, `${line.questionId}/${++number}`);
+        yield toEpisode(
+          line,
+          `${line.questionId}/${++number}`,
+          files.length > 1 ? `${i + 1}/` : '',
+        );
   }
   const target = path.join(out, TRACES_FILE);
   requireDistinctFiles([target], files);

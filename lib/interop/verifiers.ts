@@ -34,8 +34,9 @@ function weightedRewards({ total, ...components }: RewardComponents, method: str
  * sampled message; results and notices are the user's. Ids, masks, log-probs and
  * advantages are as recorded.
  * @param id unique in the file
+ * @param run begins the group's id, since runs share steps and questions
  */
-export function toEpisode(trajectory: Trajectory, id: string): object {
+export function toEpisode(trajectory: Trajectory, id: string, run = ''): object {
   const { questionId, question, goldenAnswers, questionType, finish, metadata } = trajectory;
   const { segments, rewards, advantage, method, step, modelCalls } = trajectory;
   const prompt = segments.filter(({ kind }) => kind === 'prompt').map(({ text }) => text);
@@ -73,7 +74,7 @@ export function toEpisode(trajectory: Trajectory, id: string): object {
     env: { id: 'parallelsearch', ...(method && { name: method }) },
     task,
     ...(step !== undefined && {
-      group: { id: `${step}/${questionId}` },
+      group: { id: `${run}${step}/${questionId}` },
       run: { type: 'train', id: 'parallelsearch', work: { type: 'train', step } },
     }),
     ok: true,

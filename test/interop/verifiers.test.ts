@@ -13,6 +13,7 @@ import type { With } from '../../lib/rollout/trajectory.js';
 import { formatTrajectory, lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { createGrpoTrainer } from '../../lib/training/grpo.js';
+import { isBuilt, runCommand } from '../commands/command-line.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS, TOKENIZER, tinyTraining } from '../training/tiny.js';
@@ -113,6 +114,21 @@ describe('episodes', () => {
     expect(back[0].step).toBe(3);
     const [metrics] = linesOf<Record<string, number>>(path.join(folder, 'metrics.jsonl'));
     expect(metrics['completions/mean_length']).toBeGreaterThan(1);
+  });
+
+  it.skipIf(!isBuilt)('keep the groups of several runs apart (needs dist/)', async () => {
+    const files = ['a', 'b'].map((name) => path.join(root, `${name}.jsonl`));
+    for (const file of files)
+      writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const groupsOf = async (...given: string[]): Promise<Set<string>> => {
+      const out = path.join(root, `of-${given.length}`);
+      const { code, stderr } = await runCommand(['export', 'verifiers', ...given, '-o', out]);
+      expect(code, stderr).toBe(0);
+      const episodes = linesOf<{ group: { id: string } }>(path.join(out, 'traces.jsonl'));
+      return new Set(episodes.map(({ group }) => group.id));
+    };
+    const { size } = await groupsOf(files[0]);
+    expect((await groupsOf(...files)).size).toBe(2 * size);
   });
 
   it('keep reasoning and parts of messages; those without a reward are left out', async () => {
