@@ -177,9 +177,11 @@ export async function readText(path: string): Promise<string> {
 function nameFile(path: string, error: unknown): unknown {
   if (error instanceof Error && !('code' in error)) return error;
   const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-  const remedy = TOO_LARGE.includes(reason)
-    ? 'Here the limit is half a gigabyte: search a larger corpus by BM25 or on a server (--retriever http://...).'
-    : 'Check the path, or build the file first.';
+  let remedy = 'Check the path, or build the file first.';
+  if (reason === 'EISDIR') remedy = 'It is a folder: name a file in it.';
+  if (TOO_LARGE.includes(reason))
+    remedy =
+      'Here the limit is half a gigabyte: search a larger corpus by BM25 or on a server (--retriever http://...).';
   return new Error(`Could not read ${shortPath(path)} (${reason}). ${remedy}`, { cause: error });
 }
 

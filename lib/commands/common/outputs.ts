@@ -117,8 +117,11 @@ export function checkOutputs(command: Command): void {
     const value: unknown = command.getOptionValue(name);
     if (!OUTPUTS.includes(name)) inputs.push(...(INPUT.test(option.flags) ? [value].flat() : []));
     else if (typeof value === 'string' && isWritten(command, name)) {
-      if (option.flags.includes('<file>') && statIfExists(value)?.isDirectory())
-        throw new Error(`Expected a file to write to, but ${shortPath(value)} is a folder.`);
+      const isFolder = statIfExists(value)?.isDirectory() || /[\\/]$/.test(value);
+      if (option.flags.includes('<file>') && isFolder)
+        throw new Error(
+          `Expected a file to write to, but ${value} is a folder. Name a file in it.`,
+        );
       if (option.flags.includes('<file>') && COMPRESSED.test(value))
         throw new Error(
           `Expected the name of an uncompressed file to write, but got ${shortPath(value)}. Leave out the ending ${extname(value)}, and compress the file afterwards.`,

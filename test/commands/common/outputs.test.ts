@@ -91,12 +91,15 @@ it.each([
   ['score t.jsonl hard.jsonl', 'hard.jsonl is the same as t.jsonl'],
   ['view a=t.jsonl b=link.jsonl', 'link.jsonl is the same as t.jsonl'],
   ['export verifiers t.jsonl t.jsonl -o new', 'Leave one out'],
+  ['view t.jsonl --out docs', 'docs is a folder. Name a file in it'],
+  ['view t.jsonl --out new/', 'new/ is a folder. Name a file in it'],
+  ['score t.jsonl --questions docs', 'It is a folder: name a file in it'],
   ['view t.jsonl --out page.html.gz', 'Leave out the ending .gz'],
   ['evaluate --out a.jsonl --trajectories a.jsonl.partial', 'Expected another name'],
   [`${evaluate} --out t.jsonl/new/a.jsonl`, 't.jsonl in t.jsonl/new/a.jsonl is not a folder'],
   ['data convert corpus --out n.ipynb/a', 'n.ipynb in n.ipynb/a is not a folder'],
 ])(
-  'rejects -, archives and paths in files as output, and a file given twice: %s',
+  'rejects -, archives, folders and paths in files as output, and a file given twice: %s',
   async (args, reason) => {
     expect(await refusal(args.split(' '), inFolder())).toContain(reason);
     expect(existsSync(inFolder('-'))).toBe(false);
