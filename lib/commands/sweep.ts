@@ -2,7 +2,7 @@
  * `parallelsearch sweep CONFIG.json`: trains each combination of settings and compares
  * them.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Command } from 'commander';
@@ -101,6 +101,13 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
   return points;
 }
 
+/** Removes answers of an earlier adapter: a run without a checkpoint starts anew. */
+async function removeAnswers(folder: string): Promise<void> {
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  for (const name of names.filter((one) => /^answers-.*\.jsonl$/.test(one)))
+    await rm(join(folder, name));
+}
+
 /** Trains unfinished runs, then writes the page. The exit code is 130 after Ctrl-C. */
 export async function runSweep(file: string, settings: SweepSettings): Promise<number> {
   const { data, reward, backend, evaluate: split, limit, force } = settings;
@@ -120,9 +127,7 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
     sources.push({ name, path: folder });
     const rest = i > 0 ? `; in all ${await describeStepsLeft(trainings)}` : '';
     log(`\n${i + 1} of ${points.length}: ${name}${rest}`);
-    const answers = join(folder, `answers-${split}${limit ? `-sample-${limit}` : ''}.jsonl`);
-    // The answers are an earlier adapter's if the run's checkpoint was removed.
-    if (!existsSync(checkpointFolder(folder))) await rm(answers, { force: true });
+    if (!existsSync(checkpointFolder(folder))) await removeAnswers(folder);
     // A finished run is not repeated; it is rejected if data or rewards have changed.
     const trained = await runTrain({ config, out: folder, data, reward, backend, force });
     if (trained !== 0) {
@@ -131,6 +136,7 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
       return trained;
     }
     if (split === undefined) continue;
+    const answers = join(folder, `answers-${split}${limit ? `-sample-${limit}` : ''}.jsonl`);
     sources.push({ name, path: answers });
     if (existsSync(answers)) continue;
     const asked = { data, backend, force, split, limit, out: answers };
