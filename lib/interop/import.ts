@@ -52,6 +52,8 @@ export interface RecordedRollout {
   truth: z.infer<typeof truthSchema>;
   /** The reward in training; null if it was not scored. */
   score: number | null;
+  /** Default: the rollouts of the step with the same prompt. */
+  group?: string;
   /** Absent if not recorded; it is then computed within the group. */
   advantage?: number;
   /** Why the recording does not show which parts the policy wrote. */
@@ -157,7 +159,7 @@ function toTrajectory(
 
 /** The rollouts of a step by group; computes advantages that were not recorded. */
 function withGroupAdvantages(rollouts: readonly ScoredRollout[]) {
-  const groups = [...group(rollouts, ({ prompt }) => prompt).values()];
+  const groups = [...group(rollouts, (one) => one.group ?? one.prompt).values()];
   const sizes = new Set(groups.map(({ length }) => length));
   const advantaged = groups.flatMap((members): ScoredRollout[] => {
     if (members.length < 2) return members;

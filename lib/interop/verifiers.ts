@@ -127,6 +127,7 @@ const traceSchema = z.object({
 });
 const episodeSchema = z.object({
   run: z.object({ work: z.object({ step: z.int().nullish() }).nullish() }).nullish(),
+  group: z.object({ id: z.string() }).nullish(),
   traces: z.array(traceSchema).min(1),
 });
 
@@ -218,8 +219,9 @@ export const verifiersRolloutFiles = (folder: string): string[] =>
 export async function* readVerifiersRollouts(folder: string): AsyncGenerator<RecordedStep> {
   const steps = new Map<number, RecordedRollout[]>();
   const parse = (value: unknown): { step: number; rollouts: RecordedRollout[] } => {
-    const { run, traces } = episodeSchema.parse(value);
-    return { step: run?.work?.step ?? 0, rollouts: traces.map(toRollout) };
+    const { run, group, traces } = episodeSchema.parse(value);
+    const rollouts = traces.map((trace) => ({ ...toRollout(trace), group: group?.id }));
+    return { step: run?.work?.step ?? 0, rollouts };
   };
   const file = path.join(folder, TRACES_FILE);
   for await (const { step, rollouts } of readJsonLines(file, parse, 'episodes of verifiers'))

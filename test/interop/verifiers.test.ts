@@ -131,6 +131,38 @@ describe('episodes', () => {
     expect((await groupsOf(...files)).size).toBe(2 * size);
   });
 
+  it('have advantages within their groups, also of the same prompt', async () => {
+    const folder = path.join(root, 'groups');
+    const episode = (group: string, score: number): object => ({
+      group: { id: group },
+      traces: [
+        {
+          task: { type: 'T', data: { idx: 0, prompt: 'Who?', answer: 'Bo' } },
+          nodes: [
+            { message: { role: 'user', content: 'Who?' } },
+            {
+              message: { role: 'assistant', content: '<answer>Bo</answer>' },
+              sampled: true,
+              parent: 0,
+            },
+          ],
+          rewards: { exact: { score, weight: 1 } },
+        },
+      ],
+    });
+    const episodes = [episode('a', 1), episode('a', 0), episode('b', 1), episode('b', 1)];
+    mkdirSync(folder);
+    writeFileSync(
+      path.join(folder, 'traces.jsonl'),
+      episodes.map((one) => `${JSON.stringify(one)}\n`).join(''),
+    );
+    const run = { method: 'parallelsearch', trainer: 'verifiers', questions: [] };
+    const out = path.join(root, 'grouped');
+    await importRollouts(readVerifiersRollouts(folder), { ...run, folder: out });
+    const imported = linesOf<{ advantage: number }>(path.join(out, 'trajectories.jsonl'));
+    expect(imported.map(({ advantage }) => Math.sign(advantage))).toEqual([1, -1, 0, 0]);
+  });
+
   it('keep reasoning and parts of messages; those without a reward are left out', async () => {
     const folder = path.join(root, 'parts');
     const text = (value: string) => [{ type: 'text', text: value }];
