@@ -78,7 +78,7 @@ describe('evaluate', () => {
 
   it('searches as the adapter was trained, unless a retriever is given', async () => {
     await evaluate({ adapter });
-    const settings = { titleWeight: 0, encoder: undefined };
+    const settings: unknown = expect.objectContaining({ titleWeight: 0, encoder: undefined });
     expect(createRetriever).toHaveBeenLastCalledWith('bm25', expect.anything(), settings);
     await evaluate({ adapter, retriever: 'exact' });
     expect(createRetriever).toHaveBeenLastCalledWith('exact', expect.anything(), settings);

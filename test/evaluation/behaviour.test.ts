@@ -434,7 +434,7 @@ describe.skipIf(!existsSync(rollouts))('real trajectories (needs PARALLELSEARCH_
       repeated_query: [1, 125],
       no_search: [0, 125],
       out_of_turns: [0, 125],
-      answer_not_shown: [63, 124],
+      answer_not_shown: [62, 124],
       shown_answer_missed: [20, 124],
     });
   });
