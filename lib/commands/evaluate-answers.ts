@@ -2,11 +2,12 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { dataSetFiles, type Question } from '../data/flashrag.js';
 import { labelTrajectory } from '../evaluation/behaviour.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import { measure } from '../evaluation/measurement.js';
-import { targetPath, writeLines } from '../io/files.js';
+import { readJsonLines, targetPath, writeLines } from '../io/files.js';
 import { withFileLocks } from '../io/folder-lock.js';
 import { shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
@@ -79,12 +80,19 @@ export const partialFiles = (...outputs: readonly (string | undefined)[]): strin
     )
     .map((out) => `${targetPath(out!)}.partial`);
 
-/** Where unfinished answers are stored: next to the results if they go to a file. */
-function journalFile(out: string | undefined, hash: string): string {
-  const [partial] = partialFiles(out);
-  if (partial && existsSync(out!) && !existsSync(partial))
-    log(`${shortPath(out!)} exists. It is replaced when all questions are answered.`);
-  return partial ?? join('runs', `evaluate-${hash}.partial`);
+/** @throws Error if a file has answers that the new ones would not replace */
+async function requireSameAnswers(
+  file: string,
+  { hash, ids }: { hash: string; ids: ReadonlySet<string> },
+): Promise<void> {
+  const schema = z.object({ questionId: z.string(), settingsHash: z.string().default(hash) });
+  const lines = readJsonLines(file, (line) => schema.parse(line), 'answers of `evaluate`');
+  for await (const { questionId, settingsHash } of lines)
+    if (settingsHash !== hash || !ids.has(questionId))
+      throw new Error(
+        `Expected ${shortPath(file)} to be replaced by answers of the same settings to the same questions, but its answer to ${questionId} has ${settingsHash === hash ? 'another question' : 'other settings'}. Choose another output, or remove that file.`,
+      );
+  log(`${shortPath(file)} exists. It is replaced when all questions are answered.`);
 }
 
 /** All answers, what failed in them, and how long the new ones took. */
@@ -108,10 +116,13 @@ export async function answerAll(
 ): Promise<Answered> {
   const setup = await setUp(settings, signal);
   const hash = await evaluationHash(setup, settings);
-  const file = journalFile(settings.out, hash);
+  const ids = new Set(questions.map(({ id }) => id));
+  const [partial] = partialFiles(settings.out);
+  if (partial && existsSync(settings.out!)) await requireSameAnswers(settings.out!, { hash, ids });
+  // Where unfinished answers are stored.
+  const file = partial ?? join('runs', `evaluate-${hash}.partial`);
   return withFileLocks([file, ...partialFiles(settings.trajectories)], async (lost) => {
     const journal = await openJournal<Answer>(file, hash, { dropsOthers: false });
-    const ids = new Set(questions.map(({ id }) => id));
     const items = journal.items.filter(({ result }) => ids.has(result.questionId));
     const numOthers = journal.items.length - items.length;
     // Answers to more questions, such as with a larger --limit, may have been paid for.
@@ -122,7 +133,7 @@ export async function answerAll(
     const kept: Journal<Answer> = { ...journal, items, close };
     const task = { setup, journal: kept, signal: AbortSignal.any([signal, lost]) };
     const answered = await answerOpen(questions, settings, task);
-    await writeAnswers(answered.answers, setup.run, settings);
+    await writeAnswers(answered.answers, { run: setup.run, hash }, settings);
     const { run, rollout } = setup;
     return { run, rollout, journal: kept, ...answered };
   });
@@ -257,13 +268,13 @@ async function answerOpen(
 
 async function writeAnswers(
   answers: readonly Answer[],
-  run: Setup['run'],
+  { run, hash }: { run: Setup['run']; hash: string },
   { out, trajectories }: EvaluateSettings,
 ): Promise<void> {
   if (out)
     await writeLines(
       out,
-      answers.map(({ result }) => result),
+      answers.map(({ result }) => ({ ...result, settingsHash: hash })),
     );
   if (trajectories)
     await writeLines(trajectories, answers, ({ trajectory, result }) => {

@@ -1,6 +1,15 @@
 /** Evaluating a chat model behind an API, with a scripted model. */
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, utimesSync, writeFileSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rollup } from 'd3-array';
@@ -89,6 +98,8 @@ beforeEach(() => {
   working = Infinity;
   onRequest = () => {};
   server.requests.splice(0);
+  for (const name of readdirSync(root))
+    if (/^answers.*\.jsonl(\.partial)?$/.test(name)) rmSync(join(root, name));
 });
 
 /** The numbers of the questions whose first turn reached the server. */
@@ -318,6 +329,23 @@ describe('evaluate --policy chat:', () => {
     expect(server.requests.filter(({ messages }) => messages.length > 1)).toEqual([]);
     expect(printed.stderr).toContain(`Resuming: ${saved.trimEnd().split('\n').length} answers`);
     expect(linesOf(out)).toHaveLength(NUM_QUESTIONS);
+  });
+
+  it('replaces finished answers by those of the same settings and questions only', async () => {
+    await runEvaluate(settings());
+    const finished = await readFile(out, 'utf8');
+    for (const [other, reason] of [
+      [{ topK: 1 }, 'other settings'],
+      [{ limit: 8 }, 'another question'],
+    ] as const)
+      await expect(runEvaluate({ ...settings(), ...other })).rejects.toThrow(reason);
+    expect(await readFile(out, 'utf8')).toBe(finished);
+    await runEvaluate(settings());
+    expect(linesOf(out)).toHaveLength(NUM_QUESTIONS);
+    // Not answers at all.
+    writeFileSync(out, 'notes\n');
+    await expect(runEvaluate(settings())).rejects.toThrow('Expected answers');
+    expect(await readFile(out, 'utf8')).toBe('notes\n');
   });
 
   it('does not resume with an encoder that has changed', async () => {

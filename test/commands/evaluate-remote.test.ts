@@ -1,5 +1,5 @@
 /** Evaluating a remote policy, behind a server that answers like vLLM. */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
@@ -29,6 +29,7 @@ afterAll(() => server.close());
 beforeEach(() => {
   working = Infinity;
   server.requests.splice(0);
+  rmSync(out, { force: true });
 });
 
 const evaluate = (more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<number> =>
@@ -50,8 +51,10 @@ describe('evaluate --policy', () => {
     await evaluate({ policy: server.api });
     const [remote, written] = [linesOf(out), linesOf<Trajectory>(trajectories)];
     expect(printed.stderr).toContain(`policy: served at ${server.api}, by token ids\n`);
+    rmSync(out);
     await evaluate({ model });
-    expect(remote).toEqual(linesOf(out).map((line) => ({ ...line, model: 'served' })));
+    const served = { model: 'served', settingsHash: expect.any(String) as string };
+    expect(remote).toEqual(linesOf(out).map((line) => ({ ...line, ...served })));
     const local = linesOf<Trajectory>(trajectories);
     for (const [i, { segments }] of written.entries()) {
       expect(segments.map(({ tokenIds }) => tokenIds)).toEqual(

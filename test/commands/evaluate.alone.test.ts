@@ -52,8 +52,10 @@ beforeAll(async () => {
 const COMMON = { seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
 /** The lines written by an evaluation. */
 async function evaluate(more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<object[]> {
-  await runEvaluate({ ...COMMON, checkpoints: root, data, out, trajectories, ...more });
-  return linesOf(out);
+  const { out: file } = { out, ...more };
+  rmSync(file, { force: true });
+  await runEvaluate({ ...COMMON, checkpoints: root, data, trajectories, ...more, out: file });
+  return linesOf(file);
 }
 
 describe('evaluate', () => {
