@@ -90,7 +90,7 @@ async function requireSameAnswers(
   for await (const { questionId, settingsHash } of lines)
     if (settingsHash !== hash || !ids.has(questionId))
       throw new Error(
-        `Expected ${shortPath(file)} to be replaced by answers of the same settings to the same questions, but its answer to ${questionId} has ${settingsHash === hash ? 'another question' : 'other settings'}. Choose another output, or remove that file.`,
+        `Expected ${shortPath(file)} to have answers of the same settings to the same questions, but ${questionId} ${settingsHash === hash ? 'is not asked now' : 'was answered with other settings'}. Choose another output, or remove that file.`,
       );
   log(`${shortPath(file)} exists. It is replaced when all questions are answered.`);
 }

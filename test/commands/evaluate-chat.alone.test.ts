@@ -336,7 +336,7 @@ describe('evaluate --policy chat:', () => {
     const finished = await readFile(out, 'utf8');
     for (const [other, reason] of [
       [{ topK: 1 }, 'other settings'],
-      [{ limit: 8 }, 'another question'],
+      [{ limit: 8 }, 'is not asked now'],
     ] as const)
       await expect(runEvaluate({ ...settings(), ...other })).rejects.toThrow(reason);
     expect(await readFile(out, 'utf8')).toBe(finished);
