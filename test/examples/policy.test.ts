@@ -53,7 +53,7 @@ describe('examples/policy.ts', () => {
   it('is evaluated by its address, with the answers of the same model run locally', async () => {
     for (const stream of ['stdout', 'stderr'] as const) captured(stream);
     const answersOf = async (who: { policy?: string; model?: string }): Promise<object[]> => {
-      const out = join(folder, 'results.jsonl');
+      const out = join(folder, who.policy ? 'remote.jsonl' : 'local.jsonl');
       await runEvaluate({
         ...who,
         method: 'r1',
@@ -70,7 +70,8 @@ describe('examples/policy.ts', () => {
     expect(calls).toBe(2);
     const local = await answersOf({ model: 'instruct-1' });
     vi.restoreAllMocks();
-    expect(remote).toEqual(local.map((line) => ({ ...line, model: address })));
+    const served = { model: address, settingsHash: expect.any(String) as string };
+    expect(remote).toEqual(local.map((line) => ({ ...line, ...served })));
   });
 
   it("rejects an adapter, and reports the server's error", async () => {
