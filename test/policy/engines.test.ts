@@ -126,7 +126,7 @@ describe.skipIf(vllm === undefined)(
       async () => {
         for (const stream of ['stdout', 'stderr'] as const) captured(stream);
         const answersOf = async (who: { policy?: string }): Promise<object[]> => {
-          const out = join(root, 'answers.jsonl');
+          const out = join(root, who.policy ? 'remote.jsonl' : 'local.jsonl');
           await runEvaluate({
             ...who,
             method: 'parallelsearch',
@@ -138,7 +138,7 @@ describe.skipIf(vllm === undefined)(
             batchSize: 16,
             backend: 'auto',
           });
-          return linesOf(out).map((line) => ({ ...line, model: '' }));
+          return linesOf(out).map((line) => ({ ...line, model: '', settingsHash: '' }));
         };
         const remote = await answersOf({ policy: address });
         const local = await answersOf({});
