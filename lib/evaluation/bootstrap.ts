@@ -147,11 +147,11 @@ interface Bootstrap {
 }
 
 /** With fewer, interval ends vary by some tenths of a point. */
-const RESAMPLES = 10_000;
+export const BOOTSTRAP = { resamples: 10_000 };
 
 export interface BootstrapOptions {
   random: Random;
-  /** Default: {@link RESAMPLES}. */
+  /** Default: {@link BOOTSTRAP}'s. */
   resamples?: number;
   /** Methods that map to the same name share their drawn seeds. Default: none do. */
   weightsId?: (method: string) => string;
@@ -177,7 +177,7 @@ export function createBootstrap(
   strata: Strata,
   options: BootstrapOptions,
 ): Bootstrap {
-  const { resamples = RESAMPLES, weightsId = (method) => method } = options;
+  const { resamples = BOOTSTRAP.resamples, weightsId = (method) => method } = options;
   const { members, counts } = drawQuestions(strata, resamples, options.random.fork('questions'));
   const shares = new Map<string, Float64Array[]>();
   const drawShares = ({ method, model }: Group, initSeeds: readonly number[]): Float64Array[] => {

@@ -49,12 +49,12 @@ export const baseVsInstruct: Experiment = {
   title: 'training from the base and from the instruct model',
   reads: [mainResults.name],
   claims: [baseOverInstruct],
-  async result(folder, options = {}) {
+  async result(folder) {
     const { answers, curves, provenance } = await loadAnswers(mainResults, folder);
     const shown = matching(answers, { method: SHOWN });
     const filter = where({ subset: ['all', 'parallelizable', 'sequential'] });
     const settings = { filter, pairs: [], comparesModels: true };
-    const tidy = summarise({ answers: shown, provenance }, settings, options);
+    const tidy = summarise({ answers: shown, provenance }, settings);
     const contrasts = withPaper(tidy.contrasts);
     const training = trainingRows(curves, DYNAMICS);
     const gap = findFigure(tidy, { ...GAP, method: 'parallelsearch', benchmark: 'average' })!;

@@ -296,13 +296,13 @@ export const decomposition: Experiment = {
   title: 'sub-queries compared with the dependency graphs',
   reads: [mainResults.name],
   claims: decompositionClaims,
-  async result(folder, options = {}) {
+  async result(folder) {
     const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
     const answers = matching(all, { method: PAIRS.flat() });
     const measures = decompositionMeasures(
       await readQuestions(join(SMALL_WORLD, 'questions.jsonl')),
     );
-    const tidy = summarise({ answers, provenance }, { measures, filter, pairs: PAIRS }, options);
+    const tidy = summarise({ answers, provenance }, { measures, filter, pairs: PAIRS });
     const training = trainingRows(parallelizingCurves(curves), DYNAMICS);
     const byType = matching(tidy.rows, {
       benchmark: 'all',

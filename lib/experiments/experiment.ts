@@ -1,5 +1,4 @@
 /** The parts of an experiment: its jobs, its result, and the claims that it decides. */
-import type { SummaryOptions } from '../evaluation/table.js';
 import type { ResultParts } from '../report/result.js';
 import type { World } from '../retrieval/small-world.js';
 import type { BackendName } from '../tensor/backend.js';
@@ -73,10 +72,9 @@ export interface Experiment {
   /**
    * Computes the result from records, which takes seconds.
    * @param folder of this machine's records; the repository's records fill gaps
-   * @param options of the bootstrap
    * @throws Error with the command that computes missing records
    */
-  result?: (folder?: string, options?: SummaryOptions) => Promise<ResultParts>;
+  result?: (folder?: string) => Promise<ResultParts>;
   /** Claims of the paper that the result decides. */
   claims?: readonly PaperClaim[];
 }

@@ -9,13 +9,7 @@ import {
   type BehaviourLabel,
 } from '../evaluation/behaviour.js';
 import { measure, type QuestionResult } from '../evaluation/measurement.js';
-import {
-  matching,
-  where,
-  meanValue,
-  type MethodPair,
-  type SummaryOptions,
-} from '../evaluation/table.js';
+import { matching, where, meanValue, type MethodPair } from '../evaluation/table.js';
 import { intervalChart } from '../report/charts/chart.js';
 import { trainingRows } from '../report/training-rows.js';
 import { metricInfo } from '../report/titles.js';
@@ -130,15 +124,17 @@ function labelAnswers(
 /** The rates of labels, with intervals. @param answers with their labels */
 export const behaviourRates = (
   read: Answered,
-  options: SummaryOptions & { labels?: readonly BehaviourLabel[] } = {},
+  {
+    labels,
+    pairs = PAIRS,
+  }: { labels?: readonly BehaviourLabel[]; pairs?: readonly MethodPair[] } = {},
 ) => {
-  const { labels, ...given } = options;
   const measures = behaviourMeasures(read.answers, labels);
   const filter = where({ benchmark: 'all', subset: 'all' });
-  return summarise(read, { measures, pairs: PAIRS, filter }, given);
+  return summarise(read, { measures, pairs, filter });
 };
 
-interface RateOptions extends SummaryOptions {
+interface RateOptions {
   folder?: string;
   questions: readonly Question[];
   nameMethod?: (run: PolicyRun) => string;
@@ -147,23 +143,23 @@ interface RateOptions extends SummaryOptions {
 /** The rates of failures in an experiment's runs; empty if records are missing. */
 async function optionalRates(
   experiment: Experiment,
-  { folder, questions, nameMethod, ...options }: RateOptions,
+  { folder, questions, nameMethod }: RateOptions,
 ) {
   if (!(await findResults(experiment, folder))) return [];
   const { provenance, ...read } = await loadAnswers(experiment, folder, nameMethod);
   const answers = labelAnswers(read.answers, questions, FAILURES);
-  return behaviourRates({ answers, provenance }, { ...options, labels: FAILURES, pairs: [] }).rows;
+  return behaviourRates({ answers, provenance }, { labels: FAILURES, pairs: [] }).rows;
 }
 
 /** Rates in the recorded trajectories, for one run of each method and model. */
-async function trajectoryRates({ folder, questions, ...options }: RateOptions) {
+async function trajectoryRates({ folder, questions }: RateOptions) {
   const { lines, provenance } = await loadTrajectories(folder);
   const answers = labelLines(lines, questions)
     .filter(({ line: { run } }) => trainedBy(run.method) !== null)
     .map(({ line, question, behaviour }): QuestionResult => {
       return { ...line.run, ...measure(question, line), behaviour };
     });
-  return behaviourRates({ answers, provenance }, { ...options, labels: OF_TRAJECTORIES });
+  return behaviourRates({ answers, provenance }, { labels: OF_TRAJECTORIES });
 }
 
 /** ParallelSearch's first cases of each failure. @param folder this machine's results */
@@ -176,14 +172,14 @@ export const failures: Experiment = {
   name: 'failures',
   title: 'failures by method, with cases to read',
   reads: [mainResults.name, trajectories.name],
-  async result(folder, options = {}) {
+  async result(folder) {
     const { questions } = await loadWorld();
-    const read = { folder, questions, ...options };
+    const read = { folder, questions };
     const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
     const trained = all.filter(({ method }) => trainedBy(method) !== null);
     const answers = labelAnswers(trained, questions);
     const labels = [...new Set<BehaviourLabel>([...FAILURES, ...BEHAVIOUR_LABELS])];
-    const ofAnswers = behaviourRates({ answers, provenance }, { ...options, labels });
+    const ofAnswers = behaviourRates({ answers, provenance }, { labels });
     const ofTrajectories = await trajectoryRates(read);
     const rows = [...ofAnswers.rows, ...ofTrajectories.rows];
     const contrasts = [...ofAnswers.contrasts, ...ofTrajectories.contrasts];

@@ -288,10 +288,10 @@ export const lambdaAblation: Experiment = {
   title: 'training with other weights of the decomposition and the search-count reward',
   computation: answerComputation(() => dropIncompleteSeeds(lambdaRuns()), planTraining(lambdaRuns)),
   claims: lambdaClaims,
-  async result(folder, options = {}) {
+  async result(folder) {
     const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaName(runLambdas(run)));
     const settings = { measures: METRICS.map(mainMeasure), pairs: pairs(), filter };
-    const figures = summarise(read, settings, options);
+    const figures = summarise(read, settings);
     const rows = figures.rows.map(withLambdas);
     const contrasts = figures.contrasts.map(withLambdas);
     const training = trainingRows(read.curves, DYNAMICS).map(withLambdas);

@@ -247,14 +247,14 @@ const UNTRAINED_PAIRS = [...UNTRAINED.map(({ name }) => name), 'r1', 'lookup'].f
 );
 
 /** ParallelSearch minus Search-R1 over all questions except hybrid ones. */
-function withoutHybrid(read: AnsweredRuns, options: SummaryOptions): TidyContrast[] {
+function withoutHybrid(read: AnsweredRuns): TidyContrast[] {
   const answers = read.answers.filter(({ subset }) => subset !== 'hybrid');
   const settings: SummaryOptions = {
     measures: [mainMeasure('em')],
     pairs: TRAINED_PAIRS.slice(0, 1),
     filter: where({ benchmark: ['all', 'average'], subset: 'all' }),
   };
-  const { contrasts } = summarise({ ...read, answers }, settings, options);
+  const { contrasts } = summarise({ ...read, answers }, settings);
   return contrasts.map((contrast) => ({ ...contrast, subset: WITHOUT_HYBRID }));
 }
 
@@ -341,12 +341,12 @@ export const mainResults: Experiment = {
     planTraining(() => mainRuns().filter(hasOwnTraining)),
   ),
   claims: mainClaims,
-  async result(folder, options = {}) {
+  async result(folder) {
     const read = await loadAnswers(mainResults, folder);
-    const tidy = summarise(read, { filter, pairs: TRAINED_PAIRS }, options);
+    const tidy = summarise(read, { filter, pairs: TRAINED_PAIRS });
     const inEm = { filter, pairs: UNTRAINED_PAIRS, measures: [mainMeasure('em')] };
-    tidy.contrasts.push(...summarise(read, inEm, options).contrasts);
-    tidy.contrasts.push(...withoutHybrid(read, options));
+    tidy.contrasts.push(...summarise(read, inEm).contrasts);
+    tidy.contrasts.push(...withoutHybrid(read));
     const contrasts = withPaper(tidy.contrasts);
     return {
       ...tidy,

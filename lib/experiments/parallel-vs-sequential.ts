@@ -266,17 +266,16 @@ export const parallelVsSequential: Experiment = {
   title: 'parallelizable and sequential questions compared',
   reads: [mainResults.name, timing.name],
   claims: parallelVsSequentialClaims,
-  async result(folder, options = {}) {
+  async result(folder) {
     const { answers: all, provenance } = await loadAnswers(mainResults, folder);
     const answers = all.filter(({ method }) => trainedBy(method) !== null);
-    const tidy = summarise({ answers, provenance }, { measures: MEASURES, filter }, options);
+    const tidy = summarise({ answers, provenance }, { measures: MEASURES, filter });
     const distributions = summarise(
       { answers, provenance },
       { measures: distributionMeasures(answers), filter: isDistribution, pairs: [] },
-      options,
     );
     tidy.rows.push(...distributions.rows);
-    addTiming(tidy, await loadTiming(folder), { filter, ...options });
+    addTiming(tidy, await loadTiming(folder), { filter });
     const find = (figure: Fields) =>
       TYPES.map((subset) => findFigure(tidy, { ...figure, benchmark: 'all', subset })!);
     const [calls, sequentialCalls] = find(CALLS).map(ratioWords);

@@ -273,7 +273,7 @@ export const topK: Experiment = {
    * Contrasts differ in k, retriever, training or method, all else equal; the same
    * weights are resampled alike in every setting.
    */
-  async result(folder, options = {}) {
+  async result(folder) {
     const done = await requireResults<TopKInput, TopKRecord>(topK, folder);
     const values = done.map(({ record }) => record.value);
     const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
@@ -290,7 +290,7 @@ export const topK: Experiment = {
       weightsId: (name) => `${readVariant(name).method}/${readVariant(name).trained_k}`,
       filter,
     };
-    const summary = summarise({ answers, provenance }, settings, options);
+    const summary = summarise({ answers, provenance }, settings);
     const rows = summary.rows.map((row) => ({ ...row, ...readVariant(row.method) }));
     const contrasts = summary.contrasts.map(contrastRow);
     const whole = { metric: 'em', benchmark: 'all', subset: 'all', trained_k: 3 };

@@ -5,10 +5,11 @@ import type { Row } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { numTrainedSteps } from './cut-short.js';
 import { writeSyntheticAnswers } from './synthetic.js';
+import { withResamples } from './resamples.js';
 
 const folder = temporaryFolder();
 await writeSyntheticAnswers(folder, { perTemplate: 8 });
-const result = await baseVsInstruct.result!(folder, { resamples: 60 });
+const result = await withResamples(60, () => baseVsInstruct.result!(folder));
 
 const find = (rows: readonly object[], fields: Row): Row => matching(rows as Row[], fields)[0];
 

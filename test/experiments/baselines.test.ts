@@ -25,6 +25,7 @@ import { judgeClaims } from '../../tools/reports/claims.js';
 import { temporaryFolder } from '../folder.js';
 import { emptyResult } from './made-up-results.js';
 import { result, syntheticResults } from './synthetic.js';
+import { withResamples } from './resamples.js';
 
 const root = temporaryFolder();
 
@@ -132,7 +133,7 @@ describe('spread between trainings', () => {
   });
 });
 
-describe('the report', () => {
+describe('the report', async () => {
   const answers = syntheticResults({ perTemplate: 4, warmUps: 3 });
   // One training answers every question right, with one call fewer than Search-R1.
   const once = matching(answers, { method: 'search-r1', initSeed: 1, seed: 1 });
@@ -140,7 +141,7 @@ describe('the report', () => {
     return { ...answer, method: 'otc', em: 1 as const, modelCalls: modelCalls - 1 };
   });
   const read = { answers: [...answers, ...otc], curves: [], provenance: {} };
-  const report = baselineReport(read, { resamples: 20 });
+  const report = await withResamples(20, () => baselineReport(read));
   const cells = toRows(report.frames!.cells);
 
   it('decides cells of Table 2 with p if a method has three initial models', () => {

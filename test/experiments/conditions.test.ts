@@ -30,6 +30,7 @@ import { temporaryFolder } from '../folder.js';
 import { isFull } from '../full.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';
 import { result, writeSyntheticTiming } from './synthetic.js';
+import { withResamples } from './resamples.js';
 
 const answer = (fields: Partial<LimitedAnswer> = {}): LimitedAnswer => ({
   ...result(),
@@ -237,7 +238,7 @@ describe('figures', () => {
     const folder = temporaryFolder();
     await writeSyntheticConditions(folder);
     await writeSyntheticTiming(folder);
-    const parts = await conditions.result!(folder, { resamples: 20 });
+    const parts = await withResamples(20, () => conditions.result!(folder));
     [rows, contrasts] = [toRows(parts.rows), toRows(parts.contrasts)];
     judged = parts.frames!.conditions as ConditionRow[];
     expect(parts.predictions).toHaveLength(judged.length);

@@ -6,12 +6,13 @@ import { scoredLine } from '../../lib/experiments/trajectories.js';
 import type { Segment } from '../../lib/rollout/trajectory.js';
 import { SEQUENTIAL } from '../training/tiny.js';
 import { syntheticResults } from './synthetic.js';
+import { withResamples } from './resamples.js';
 
 describe('behaviour rates', () => {
-  it('are shares of the questions that can show the behaviour', () => {
+  it('are shares of the questions that can show the behaviour', async () => {
     const ours = matching(syntheticResults({ perTemplate: 4 }), { method: 'parallelsearch' });
     const answers = ours.map((answer) => ({ ...answer, behaviour: labelAnswer(answer) }));
-    const { rows } = behaviourRates({ answers, provenance: {} }, { resamples: 20 });
+    const { rows } = await withResamples(20, () => behaviourRates({ answers, provenance: {} }));
     const [row] = matching(rows, { metric: 'over_parallelized', model: 'base' });
     const chains = matching(answers, { subset: 'sequential', model: 'base' });
     expect(row.n).toBe(new Set(chains.map(({ questionId }) => questionId)).size);

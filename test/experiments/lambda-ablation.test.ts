@@ -17,6 +17,7 @@ import { toRows, type Row } from '../../lib/report/frame.js';
 import { trainConfigForRun, runName } from '../../lib/training/policy-runs.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
+import { withResamples } from './resamples.js';
 
 describe('lambda settings', () => {
   it('are those of Table 4 and a control, with parsable names', () => {
@@ -103,7 +104,7 @@ describe('figures', () => {
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticLambdaAblation(folder);
-    const results = await lambdaAblation.result!(folder, { resamples: 20 });
+    const results = await withResamples(20, () => lambdaAblation.result!(folder));
     [rows, contrasts] = [toRows(results.rows), toRows(results.contrasts)];
   });
 

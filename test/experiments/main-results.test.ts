@@ -10,10 +10,11 @@ import { toRows } from '../../lib/report/frame.js';
 import type { Table } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticAnswers } from './synthetic.js';
+import { withResamples } from './resamples.js';
 
 const folder = temporaryFolder();
 await writeSyntheticAnswers(folder, { perTemplate: 8 });
-const results = await mainResults.result!(folder, { resamples: 5 });
+const results = await withResamples(5, () => mainResults.result!(folder));
 
 it('checks predictions against figures, and shows subsets of all and of many questions', () => {
   const predictions = results.predictions!;

@@ -20,6 +20,7 @@ import { writeSyntheticRealModel } from './synthetic-real-model.js';
 import { writeSyntheticTopK } from './synthetic-top-k.js';
 import { writeSyntheticTraining } from './synthetic-training.js';
 import { writeSyntheticAnswers } from './synthetic.js';
+import { withResamples } from './resamples.js';
 
 const folder = temporaryFolder();
 // Set before anything reads it, here and in the kernel: the language model's made-up
@@ -47,7 +48,7 @@ beforeAll(async () => {
   if (!isFull) {
     await writeSyntheticAnswers(answered, { perTemplate: 4 });
     // The kernel finds the result up to date; computing it takes half a minute.
-    return void (await ensureResult('base-vs-instruct', answered, { resamples: 50 }));
+    return void (await withResamples(50, () => ensureResult('base-vs-instruct', answered)));
   }
   await writeMadeUpAnswers(answered);
   await writeSyntheticLatency(answered);

@@ -9,11 +9,12 @@ import {
 import { toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticAnswers, writeSyntheticTiming } from './synthetic.js';
+import { withResamples } from './resamples.js';
 
 const folder = temporaryFolder();
 await writeSyntheticAnswers(folder, { perTemplate: 8 });
 await writeSyntheticTiming(folder);
-const results = await parallelVsSequential.result!(folder, { resamples: 20 });
+const results = await withResamples(20, () => parallelVsSequential.result!(folder));
 
 it('counts the questions of each type next to those of Table 5', () => {
   const sizes = toRows(results.frames!.sizes);

@@ -23,9 +23,10 @@ import { figureText } from '../../lib/report/text.js';
 import { readTrainConfig } from '../../lib/training/models.js';
 import { temporaryFolder } from '../folder.js';
 import { cases } from '../full.js';
+import { withResamples } from './resamples.js';
 
 const none = temporaryFolder();
-const result = await realModel.result!(none, { resamples: cases(200, 10_000) });
+const result = await withResamples(cases(200, 10_000), () => realModel.result!(none));
 const done = await requireResults<FreshRun, Answers<FreshRun>>(realModelFresh, none);
 const recorded = done.flatMap(({ record: { value } }) =>
   value.measurements.map((measurement) => ({ ...value.run, ...measurement })),

@@ -26,6 +26,7 @@ import {
 import { toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { result, syntheticCurves, syntheticResults } from './synthetic.js';
+import { withResamples } from './resamples.js';
 
 const root = temporaryFolder();
 const benchmarks = join(root, 'benchmarks');
@@ -122,7 +123,7 @@ it('withoutTexts keeps no text of the benchmarks, but the same counts', () => {
   expect(withoutTexts(result({ answer: null })).answer).toBeNull();
 });
 
-it('the result has figures over both multi-hop benchmarks, times, and other numbers of passages', () => {
+it('the result has figures over both multi-hop benchmarks, times, and other numbers of passages', async () => {
   const instruct = matching(syntheticResults({ perTemplate: 3, warmUps: 1 }), {
     model: 'instruct',
   });
@@ -137,7 +138,7 @@ it('the result has figures over both multi-hop benchmarks, times, and other numb
   });
   const timed = { answers: timedAnswers, provenance: {} };
   const read = { answers, byTopK, curves, timed, provenance: {} };
-  const { frames } = firstEdition(read, { resamples: 20 });
+  const { frames } = await withResamples(20, () => firstEdition(read));
   // The same answers with each number of passages.
   const topK = toRows(frames.firstTopK);
   expect(topK.map((row) => row.topK)).toEqual([1, 3, 10]);

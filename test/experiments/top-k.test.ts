@@ -11,6 +11,7 @@ import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
 import { cases } from '../full.js';
 import { writeSyntheticTopK } from './synthetic-top-k.js';
+import { withResamples } from './resamples.js';
 
 describe('answers by top-k', () => {
   let world: World;
@@ -91,7 +92,7 @@ describe('top-k figures', () => {
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticTopK(folder);
-    const results = await topK.result!(folder, { resamples: 20 });
+    const results = await withResamples(20, () => topK.result!(folder));
     [rows, contrasts] = [toRows(results.rows), toRows(results.contrasts)];
     expect(toRows(results.frames!.recall)).toHaveLength(3 * 4);
   });

@@ -27,6 +27,7 @@ import { trainerSettings } from '../../lib/training/config.js';
 import { trainConfigForRun } from '../../lib/training/policy-runs.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticTraining } from './synthetic-training.js';
+import { withResamples } from './resamples.js';
 
 describe('runs', () => {
   it('only differ from Search-R1’s in the method', () => {
@@ -94,7 +95,7 @@ describe('results', () => {
   let trainings: Row[];
   beforeAll(async () => {
     await writeSyntheticTraining(folder);
-    const parts = await training.result!(folder, { resamples: 20 });
+    const parts = await withResamples(20, () => training.result!(folder));
     [rows, contrasts] = [toRows(parts.rows), toRows(parts.contrasts)];
     conditions = parts.frames!.conditions as TestedCondition[];
     trainings = parts.frames!.trainings as Row[];

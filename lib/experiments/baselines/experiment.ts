@@ -217,19 +217,19 @@ const isShown = where({ benchmark: 'all', subset: TYPES });
 const filter: NonNullable<SummaryOptions['filter']> = (selection) =>
   isInTable(selection) || isShown(selection);
 
-export function baselineReport(
-  { timed, ...read }: AnsweredRuns & { timed?: Answered<TimedAnswer> | null },
-  options: SummaryOptions = {},
-): ResultParts {
+export function baselineReport({
+  timed,
+  ...read
+}: AnsweredRuns & { timed?: Answered<TimedAnswer> | null }): ResultParts {
   const measures = METRICS.map(mainMeasure);
-  const tidy = summarise(read, { measures, filter, pairs: PAIRS }, options);
-  addTiming(tidy, timed, { filter, pairs: PAIRS, ...options });
+  const tidy = summarise(read, { measures, filter, pairs: PAIRS });
+  addTiming(tidy, timed, { filter, pairs: PAIRS });
   const inTable = ({ benchmark, model }: { benchmark: string; model: string }): boolean =>
     benchmark in BENCHMARK_TITLES && model !== 'all';
   // The methods that the main comparison trains several times.
   const repeated = matching(read.answers, { method: ['search-r1', PARALLELSEARCH] });
   const spread = trainingSpread(repeated);
-  const seeds = compareSeeds(repeated, options);
+  const seeds = compareSeeds(repeated);
   const trainings = countTrainings(read.answers);
   const sides = { method: PARALLELSEARCH, metric: 'em', kind: 'difference', subset: 'all' };
   const differences = matching(tidy.contrasts, sides).filter(inTable);
@@ -290,8 +290,8 @@ export const baselines: Experiment = {
     planTraining(baselineRuns, () => COMPARED.flatMap(methodRuns)),
   ),
   claims: baselineClaims,
-  async result(folder, options = {}) {
+  async result(folder) {
     const timed = await loadTiming(folder, baselinesTiming);
-    return baselineReport({ ...(await loadAnswers(baselines, folder)), timed }, options);
+    return baselineReport({ ...(await loadAnswers(baselines, folder)), timed });
   },
 };

@@ -79,7 +79,7 @@ export const countTrainings = (answers: readonly QuestionResult[]): Trainings[] 
  * A/A test: runs of one method from one initial model, which only differ in the
  * seed. Intervals resample questions, as for any two single runs.
  */
-export function compareSeeds(answers: readonly QuestionResult[], options: SummaryOptions = {}) {
+export function compareSeeds(answers: readonly QuestionResult[]) {
   const trainings = [
     ...group(
       answers,
@@ -101,7 +101,6 @@ export function compareSeeds(answers: readonly QuestionResult[], options: Summar
   const { contrasts } = summarise(
     { answers: named, provenance: {} },
     { measures: [mainMeasure('em')], pairs, filter: isInTable },
-    options,
   );
   return contrasts.map(({ method, against, benchmark, metric, kind, value, low, high }) => {
     const [trained, initial_model, seed] = method.split(', ');

@@ -5,7 +5,7 @@
  * questions were drawn.
  */
 import { BENCHMARK_TITLES, ENTITY_SUBSETS, MANY } from '../../evaluation/selections.js';
-import { matching, type SummaryOptions, type Fields } from '../../evaluation/table.js';
+import { matching, type Fields } from '../../evaluation/table.js';
 import { axisTitle, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import type { Chart } from '../../report/charts/spec.js';
 import type { ResultParts } from '../../report/result.js';
@@ -55,10 +55,7 @@ export const conditions: Experiment = {
   result: compareConditions,
 };
 
-async function compareConditions(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
+async function compareConditions(folder?: string): Promise<ResultParts> {
   const done = await requireResults<PolicyRun, Recorded<LimitedAnswer>>(conditions, folder);
   const answers = done.flatMap(({ job: { input }, record }) => {
     return record.value.answers.map((answer) => ({ ...answer, ...identify(input) }));
@@ -77,7 +74,7 @@ async function compareConditions(
   const summaries = ['turns', 'tokens', 'seconds'].flatMap((limit) => {
     const measures = limitMeasures(matching(limits, { limit }), msPerToken);
     const settings = { measures, pairs: [BOTH_METHODS], filter: isShown };
-    return measures.length > 0 ? [summarise({ answers, provenance }, settings, options)] : [];
+    return measures.length > 0 ? [summarise({ answers, provenance }, settings)] : [];
   });
   const tidy = {
     rows: summaries.flatMap(({ rows }) => rows.map(readLimit)),

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { rollup, sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/measurement.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
-import type { SummaryOptions } from '../../evaluation/table.js';
 import { readLog } from '../../io/logs.js';
 import { configHash } from '../../io/provenance.js';
 import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
@@ -211,17 +210,14 @@ const DEV_METRICS = [
 ];
 
 /** Compares the second edition, then the first. */
-async function compareRealModel(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
+async function compareRealModel(folder?: string): Promise<ResultParts> {
   const first = await readFirst(folder);
   const fresh = await readFresh(MULTI_HOP_TEST, realModelFresh, folder);
   const others = await readFresh(OTHERS_TEST, realModelOthers, folder);
-  const second = compareEditions(fresh, options);
-  const elsewhere = compareElsewhere(others, options);
-  const facts = compareFacts(await readFacts(folder), options);
-  const before = firstEdition(first, options);
+  const second = compareEditions(fresh);
+  const elsewhere = compareElsewhere(others);
+  const facts = compareFacts(await readFacts(folder));
+  const before = firstEdition(first);
   return {
     ...second,
     summary: `${countText(fresh.numComputed + others.numComputed)} answers of ${ABOUT.model} to fresh questions, ${countText(first.answers.length)} of the first edition to a test of its own.`,

@@ -5,7 +5,7 @@
 import { questionType, type Question } from '../../data/question.js';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import type { QuestionKey } from '../../evaluation/selections.js';
-import { where, type SummaryOptions } from '../../evaluation/table.js';
+import { where } from '../../evaluation/table.js';
 import { configHash } from '../../io/provenance.js';
 import { loadLocalPolicy } from '../../policy/folders/model-folder.js';
 import type { Generation, Policy, SamplingOptions } from '../../policy/policy.js';
@@ -110,10 +110,7 @@ export const realModelFacts: Experiment = {
 };
 
 /** Computes what each model concludes, and what RL changes. */
-export function compareFacts(
-  { answers, provenance }: Answered<FreshAnswer>,
-  options: SummaryOptions,
-) {
+export function compareFacts({ answers, provenance }: Answered<FreshAnswer>) {
   const named = answers.map((one) => ({ ...one, method: encodeMethod(one.edition, one.method) }));
   const em = mainMeasure('em');
   const settings = {
@@ -125,6 +122,6 @@ export function compareFacts(
     filter: where({ benchmark: 'all', subset: 'all' }),
     pairs: [[encodeMethod('second', 'parallelsearch'), encodeMethod('second', PARALLEL)] as const],
   };
-  const tidy = summarise({ answers: named, provenance }, settings, options);
+  const tidy = summarise({ answers: named, provenance }, settings);
   return splitNames(tidy, decodeMethod);
 }

@@ -2,7 +2,7 @@
 import { group, sort } from 'd3-array';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/measurement.js';
-import { matching, where, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
+import { matching, where, type MethodPair } from '../../evaluation/table.js';
 import { trainingRows, type CurvePoint } from '../../report/training-rows.js';
 import { checkPredictions, summarise, type Answered, type Predicted } from '../results/summary.js';
 import { addTiming, SECONDS, type TimedAnswer } from '../timing.js';
@@ -99,7 +99,7 @@ export const ABOUT = {
 };
 
 /** Exact match by passages per query, for the same runs and questions. */
-function topKRows({ answers, byTopK, provenance }: FirstRead, options: SummaryOptions): object[] {
+function topKRows({ answers, byTopK, provenance }: FirstRead): object[] {
   const distinct = (field: 'questionId' | 'method'): unknown[] => [
     ...new Set(byTopK.map((answer) => answer[field])),
   ];
@@ -109,17 +109,17 @@ function topKRows({ answers, byTopK, provenance }: FirstRead, options: SummaryOp
   const em = { measures: [mainMeasure('em')], filter, pairs: [] };
   const groups = [...group(all, ({ topK = DEFAULT_TOP_K }) => topK)];
   return sort(groups, ([topK]) => topK).flatMap(([topK, answers]) =>
-    summarise({ answers, provenance }, em, options).rows.map((row) => ({ ...row, topK })),
+    summarise({ answers, provenance }, em).rows.map((row) => ({ ...row, topK })),
   );
 }
 
 /** The first edition's results on its own test questions, as frames. */
-export function firstEdition(read: FirstRead, options: SummaryOptions = {}) {
+export function firstEdition(read: FirstRead) {
   const measures = [...MEASURES, ...MEASURES.map(multiHopMeasure)];
   const filter = where({ subset: SUBSETS });
-  const tidy = summarise(read, { measures, filter, pairs: PAIRS }, options);
+  const tidy = summarise(read, { measures, filter, pairs: PAIRS });
   const timeMeasures = [SECONDS, multiHopMeasure(SECONDS)];
-  addTiming(tidy, read.timed, { measures: timeMeasures, filter, ...options });
+  addTiming(tidy, read.timed, { measures: timeMeasures, filter });
   return {
     provenance: tidy.provenance,
     frames: {
@@ -127,7 +127,7 @@ export function firstEdition(read: FirstRead, options: SummaryOptions = {}) {
       firstContrasts: tidy.contrasts,
       firstPredictions: checkPredictions(tidy, PREDICTED),
       firstTraining: trainingRows(read.curves, DYNAMICS),
-      firstTopK: topKRows(read, options),
+      firstTopK: topKRows(read),
     },
   };
 }

@@ -18,7 +18,6 @@ import {
   type Fields,
   type Figures,
   type MethodPair,
-  type SummaryOptions,
 } from '../../evaluation/table.js';
 import { packagePath, shortPath } from '../../io/paths.js';
 import { intervalChart } from '../../report/charts/chart.js';
@@ -95,7 +94,6 @@ const [FIRST_WARM_UP, WARMED_UP, PROMPTED, SEARCH_R1, OURS] = [
 function summariseEditions(
   { answers, provenance }: Answered<FreshAnswer>,
   settings: { subsets: readonly string[]; pairs: readonly MethodPair[]; bySeed?: boolean },
-  options: SummaryOptions,
 ) {
   const { subsets, pairs, bySeed = false } = settings;
   const ours = { edition: 'second', method: 'parallelsearch' };
@@ -106,7 +104,7 @@ function summariseEditions(
   const measures = [...MEASURES, ...LIMITED];
   const filter = where({ subset: subsets });
   const read = { answers: [...named, ...seeds], provenance };
-  return splitNames(summarise(read, { measures, filter, pairs }, options), decodeMethod);
+  return splitNames(summarise(read, { measures, filter, pairs }), decodeMethod);
 }
 
 const limitsSchema = z.array(
@@ -209,7 +207,7 @@ function expectedPredictions(figures: Figures): Record<string, Expected> {
 }
 
 /** Computes figures of both editions, the second's predictions, and the charts. */
-export function compareEditions(read: Answered<FreshAnswer>, options: SummaryOptions = {}) {
+export function compareEditions(read: Answered<FreshAnswer>) {
   const pairs: MethodPair[] = [
     // The effects of RL and of the parallel prompt.
     [OURS, SEARCH_R1],
@@ -218,7 +216,7 @@ export function compareEditions(read: Answered<FreshAnswer>, options: SummaryOpt
     [WARMED_UP, FIRST_WARM_UP],
     [OURS, encodeMethod('first', 'parallelsearch')],
   ];
-  const summary = summariseEditions(read, { subsets: SUBSETS, pairs, bySeed: true }, options);
+  const summary = summariseEditions(read, { subsets: SUBSETS, pairs, bySeed: true });
   const { rows, contrasts, provenance } = summary;
   const tables = { rows: rows.filter(({ seed }) => seed === undefined), contrasts };
   const seeds = rows.filter(({ seed }) => seed !== undefined);
@@ -227,10 +225,7 @@ export function compareEditions(read: Answered<FreshAnswer>, options: SummaryOpt
     method: encodeMethod(one.edition, one.method),
   }));
   const labelling = { measures: behaviourMeasures(answers), filter: where(WHOLE), pairs: [] };
-  const behaviour = splitNames(
-    summarise({ answers, provenance }, labelling, options),
-    decodeMethod,
-  ).rows;
+  const behaviour = splitNames(summarise({ answers, provenance }, labelling), decodeMethod).rows;
   const find = (figure: Fields): string => percent(findValue(tables, figure));
   const overBefore = { against: 'untrained:parallel', kind: 'difference' };
   const gap = findFigure(tables, { ...OUR_FIGURES, ...EM, ...overBefore })!;
@@ -320,7 +315,7 @@ const EXPECTED_ELSEWHERE: Readonly<Record<string, Expected>> = {
 };
 
 /** Figures of both editions on other benchmarks, their predictions, and a chart. */
-export function compareElsewhere(read: Answered<FreshAnswer>, options: SummaryOptions) {
+export function compareElsewhere(read: Answered<FreshAnswer>) {
   const pairs: MethodPair[] = [
     [OURS, SEARCH_R1],
     [OURS, PROMPTED],
@@ -328,7 +323,7 @@ export function compareElsewhere(read: Answered<FreshAnswer>, options: SummaryOp
     [WARMED_UP, encodeMethod('second', 'r1')],
   ];
   const subsets = ['all', 'single_hop', 'parallelizable', 'sequential', 'hybrid'];
-  const tidy = summariseEditions(read, { subsets, pairs }, options);
+  const tidy = summariseEditions(read, { subsets, pairs });
   const method = ['r1', 'search-r1', 'parallelsearch'];
   const benchmark = ['nq', 'triviaqa', 'popqa', 'musique', 'multihoprag'];
   const em = { ...EM, edition: 'second', subset: 'all', method, benchmark };

@@ -57,15 +57,10 @@ export const readResult = (file: string): ExperimentResult | null =>
 /**
  * Computes the result of an experiment unless its file is up to date.
  * @param folder of this machine's records; the repository's records fill gaps
- * @param options of the computation, such as fewer resamples
  * @throws RangeError for an unknown experiment, Error with the command that computes
  * missing answers
  */
-export async function ensureResult(
-  name: string,
-  folder = RESULTS,
-  options: SummaryOptions = {},
-): Promise<ExperimentResult> {
+export async function ensureResult(name: string, folder = RESULTS): Promise<ExperimentResult> {
   const experiment = EXPERIMENTS.find((one) => one.name === name && one.result);
   if (!experiment)
     throw new RangeError(
@@ -77,7 +72,7 @@ export async function ensureResult(
   const hash = await resultHash(folder);
   const kept = readResult(file);
   if (kept?.hash === hash) return kept;
-  const parts = await experiment.result!(folder, options);
+  const parts = await experiment.result!(folder);
   const result = { predictions: [], frames: {}, figures: {}, card: {}, ...parts, name, hash };
   await writeFileSafely(file, formatResult(result));
   return result;

@@ -70,13 +70,11 @@ export interface Answered<Answer = QuestionResult> {
   provenance: Provenance;
 }
 
-/** Figures of answers with intervals, and the paper's. @param given overrides settings */
+/** Figures of answers with intervals, and the paper's. */
 export const summarise = (
   { answers, provenance }: Answered,
   settings: SummaryOptions,
-  given: SummaryOptions,
-): TidyResults =>
-  summariseResults(answers, { paper: paperFigure, provenance, ...settings, ...given });
+): TidyResults => summariseResults(answers, { paper: paperFigure, provenance, ...settings });
 
 /**
  * Splits the names of methods into columns (`k`, and `against_k` for the other side). The

@@ -6,7 +6,7 @@
 import { mean } from 'd3-array';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import { MANY } from '../../evaluation/selections.js';
-import { matching, type SummaryOptions } from '../../evaluation/table.js';
+import { matching } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
 import { trainingRows, type TrainingRow } from '../../report/training-rows.js';
 import type { ResultParts } from '../../report/result.js';
@@ -15,7 +15,6 @@ import { modelNameForRun } from '../../training/policy-runs.js';
 import {
   describeOutcome,
   describePrediction,
-  isShown,
   judgeConditions,
   readPredictions,
   describeJudged,
@@ -53,13 +52,10 @@ function judgeTests(tested: readonly TrainingTestResults[]): TestedCondition[] {
   return judged;
 }
 
-async function compareTrainings(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
+async function compareTrainings(folder?: string): Promise<ResultParts> {
   const tested: TrainingTestResults[] = [];
   for (const test of TRAINING_TESTS) {
-    const results = await loadTrainingTest(test, folder, { ...options, filter: isShown });
+    const results = await loadTrainingTest(test, folder);
     if (results) tested.push(results);
   }
   if (tested.length === 0)

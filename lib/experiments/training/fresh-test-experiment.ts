@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { evaluatePolicy } from '../../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/measurement.js';
-import type { MethodPair, SummaryOptions, TidyContrast, TidyRow } from '../../evaluation/table.js';
+import type { MethodPair, TidyContrast, TidyRow } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
 import { configHash, contentHash } from '../../io/provenance.js';
 import { committedWeights, type PolicyFolders } from '../../policy/folders/folder-settings.js';
@@ -22,6 +22,7 @@ import {
   type PolicyRun,
 } from '../../training/policy-runs.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import { isShown } from '../conditions/predictions.js';
 import { splitNames, summarise } from '../results/summary.js';
 import { dataHash, evaluationBatchSize } from '../running/answers.js';
 import { freshTestHash, readFreshTest, type FreshTest } from '../running/fresh-test.js';
@@ -179,7 +180,6 @@ export interface TrainingTestResults {
 export async function loadTrainingTest(
   test: TrainingTest,
   folder?: string,
-  options: SummaryOptions = {},
 ): Promise<TrainingTestResults | null> {
   const { pairs = [BOTH_METHODS], nameMethod = ({ method }) => method } = test;
   const done = await findResults<Stage, Recorded>(test.experiment, folder);
@@ -194,11 +194,16 @@ export async function loadTrainingTest(
   const answersByStage = new Map(answered.map((stage) => [stageName(stage), stage.answers]));
   if (!stages.every((stage) => answersByStage.has(stageName(stage)))) return null;
   const measures = stageMeasures(rolloutForRun(stages[0].run).maxSearchTurns);
-  const settings = { measures, pairs, weightsId: (name: string) => readVariant(name).method };
+  const settings = {
+    measures,
+    pairs,
+    filter: isShown,
+    weightsId: (name: string) => readVariant(name).method,
+  };
   const tables = test.groups().map(({ training, step, stages: compared }) => {
     const fields = { training, step, test: test.name };
     const answers = compared.flatMap((stage) => answersByStage.get(stageName(stage))!);
-    const tidy = summarise({ answers, provenance: {} }, settings, options);
+    const tidy = summarise({ answers, provenance: {} }, settings);
     const { rows, contrasts } = splitNames(tidy, readVariant);
     return {
       rows: rows.map((row) => ({ ...row, ...fields })),
