@@ -21,7 +21,7 @@ import { paperFigure } from './results/paper.js';
 import type { Answered } from './results/summary.js';
 import { evaluationHash, stratifiedSample } from './running/answers.js';
 import {
-  findResults,
+  requireResults,
   listSeeds,
   mergeProvenance,
   readQuestionProvenance,
@@ -153,13 +153,12 @@ export const timing = timingExperiment(
     ).filter((runs) => runs.every((run) => isTrained(run))),
 );
 
-/** The timed answers, or null if some are missing for these weights and data. */
+/** @throws Error with the command that times missing answers */
 export async function loadTiming(
   folder?: string,
   experiment = timing,
-): Promise<Answered<TimedAnswer> | null> {
-  const done = await findResults<Contest, Recorded<TimedAnswer>>(experiment, folder);
-  if (!done) return null;
+): Promise<Answered<TimedAnswer>> {
+  const done = await requireResults<Contest, Recorded<TimedAnswer>>(experiment, folder);
   const seeds = listSeeds(done.flatMap(({ job }) => job.input));
   return {
     answers: done.flatMap(({ record }) => readRows(record.value.answers)),

@@ -8,7 +8,6 @@ import {
   emWithin,
   forcedContext,
   isWithin,
-  listLimits,
   timePerToken,
   type LimitedAnswer,
   type Limit,
@@ -84,12 +83,7 @@ describe('a limit', () => {
       expect(emWithin({ ...late, em: 1 }, turns(5, kind))).toBe(1);
   });
 
-  it('in seconds needs the time per token', () => {
-    const kinds = (ms: number | null): string[] => [
-      ...new Set(listLimits(ms).map(({ limit }) => limit)),
-    ];
-    expect(kinds(null)).toEqual(['turns', 'tokens']);
-    expect(kinds(4)).toEqual(['turns', 'tokens', 'seconds']);
+  it('in seconds need the time per token', () => {
     const timed = [
       { seconds: 0.3, responseTokens: 100 },
       { seconds: 0.1, responseTokens: 60 },

@@ -63,7 +63,7 @@ describe('timing', () => {
   it('gives seconds with intervals and their ratio', async () => {
     const folder = temporaryFolder();
     await writeSyntheticTiming(folder);
-    const timed = (await loadTiming(folder))!;
+    const timed = await loadTiming(folder);
     expect(timed.provenance).toMatchObject({ warmUps: [1, 2, 3] });
     const tidy = summariseResults([result()], { resamples: 1 });
     addTiming(tidy, timed, { resamples: 20 });

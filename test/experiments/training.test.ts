@@ -189,10 +189,12 @@ describe('results', () => {
     );
   });
 
-  it('are missing while a run is missing', async () => {
+  it('need every run', async () => {
     const untrained = { method: 'otc', model: 'paired', initSeed: 3, seed: 1 } as const;
     const group = { training: 'x', step: 0, stages: [{ run: untrained, step: 0 }] };
     const test = { ...HABIT, groups: () => [group] };
-    expect(await loadTrainingTest(test, folder)).toBeNull();
+    await expect(loadTrainingTest(test, folder)).rejects.toThrow(
+      'otc-seed1-step0 is not. Run "npx parallelsearch experiment habit"',
+    );
   });
 });

@@ -35,6 +35,7 @@ import { checkPredictions, summarise, type Answered } from '../results/summary.j
 import { answerComputation, loadAnswers, type AnsweredRuns } from '../running/answers.js';
 import { INIT_SEEDS, listRuns } from '../running/runs.js';
 import { planTraining } from '../running/train-runs.js';
+import { findResults } from '../running/records.js';
 import { addTiming, loadTiming, timingExperiment, type TimedAnswer } from '../timing.js';
 import { baselineClaims, isRepeated } from './claims.js';
 import { COMPARISONS, EM_GAP, PARALLELSEARCH, PREDICTED } from './predictions.js';
@@ -291,7 +292,8 @@ export const baselines: Experiment = {
   ),
   claims: baselineClaims,
   async result(folder) {
-    const timed = await loadTiming(folder, baselinesTiming);
+    const isTimed = await findResults(baselinesTiming, folder);
+    const timed = isTimed && (await loadTiming(folder, baselinesTiming));
     return baselineReport({ ...(await loadAnswers(baselines, folder)), timed });
   },
 };

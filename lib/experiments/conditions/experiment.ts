@@ -21,10 +21,10 @@ import { identify } from '../running/runs.js';
 import { loadTiming, timing } from '../timing.js';
 import {
   answerWithinLimits,
+  LIMITS,
   LIMITS_TEST,
   limitMeasures,
   listLimitJobs,
-  listLimits,
   readLimit,
   timePerToken,
   type LimitedAnswer,
@@ -60,21 +60,21 @@ async function compareConditions(folder?: string): Promise<ResultParts> {
   const answers = done.flatMap(({ job: { input }, record }) => {
     return record.value.answers.map((answer) => ({ ...answer, ...identify(input) }));
   });
-  const timed = (await loadTiming(folder))?.answers.filter(({ model }) => model === 'instruct');
-  const msPerToken = timed ? timePerToken(timed) : null;
+  const timed = matching((await loadTiming(folder)).answers, { model: 'instruct' });
+  const msPerToken = timePerToken(timed);
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
   const provenance = mergeProvenance(done, {
     ...listSeeds(done.map(({ job }) => job.input)),
     ...(await describeFreshTest(LIMITS_TEST)),
     numQuestions,
-    ...(timed && { msPerToken, timedAnswers: timed.length }),
+    msPerToken,
+    timedAnswers: timed.length,
   });
-  const limits = listLimits(msPerToken);
   // One kind of limit at a time: the resamples of all would take a gigabyte.
-  const summaries = ['turns', 'tokens', 'seconds'].flatMap((limit) => {
-    const measures = limitMeasures(matching(limits, { limit }), msPerToken);
+  const summaries = ['turns', 'tokens', 'seconds'].map((limit) => {
+    const measures = limitMeasures(matching(LIMITS, { limit }), msPerToken);
     const settings = { measures, pairs: [BOTH_METHODS], filter: isShown };
-    return measures.length > 0 ? [summarise({ answers, provenance }, settings)] : [];
+    return summarise({ answers, provenance }, settings);
   });
   const tidy = {
     rows: summaries.flatMap(({ rows }) => rows.map(readLimit)),
@@ -116,20 +116,16 @@ function drawFigures(
   const benchmarks = [...Object.keys(BENCHMARK_TITLES), 'average'];
   const inSeconds = { limit: 'seconds', benchmark: MANY, subset: 'all' };
   return {
-    ...(judged.length > 0 && {
-      leads: conditionsChart(
-        judged,
-        'ParallelSearch’s lead in exact match over Search-R1, with 95 % intervals',
-      ),
-    }),
+    leads: conditionsChart(
+      judged,
+      'ParallelSearch’s lead in exact match over Search-R1, with 95 % intervals',
+    ),
     entities: byTurns({ benchmark: MANY, subset: ENTITY_SUBSETS }, 'entities compared'),
     types: byTurns({ benchmark: 'all', subset: types }, 'question type'),
     benchmarks: byTurns({ benchmark: benchmarks, subset: 'all' }, 'benchmark', 'benchmark'),
-    ...(matching(rows, inSeconds).length > 0 && {
-      seconds: curve(inSeconds, 'time allowed, comparisons of two to eight', {
-        xTitle: axisTitle('Time limit', 'seconds per question'),
-        panel: 'request_ms',
-      }),
+    seconds: curve(inSeconds, 'time allowed, comparisons of two to eight', {
+      xTitle: axisTitle('Time limit', 'seconds per question'),
+      panel: 'request_ms',
     }),
     tokens: curve(
       { limit: 'tokens', benchmark: ['average', MANY], subset: 'all' },

@@ -177,15 +177,13 @@ export interface Limit {
   late: 'wrong' | 'forced' | 'best_seen';
 }
 
-const LATE = 'wrong' as const;
-/** @param msPerToken time to write a token; needed for limits on seconds */
-export const listLimits = (msPerToken: number | null): Limit[] => [
-  ...TURNS.map((at_most) => ({ limit: 'turns' as const, at_most, late: LATE })),
-  ...FORCED_AFTER.map((at_most) => ({ limit: 'turns' as const, at_most, late: 'forced' as const })),
-  ...TURNS.map((at_most) => ({ limit: 'turns' as const, at_most, late: 'best_seen' as const })),
-  ...TOKENS.map((at_most) => ({ limit: 'tokens' as const, at_most, late: LATE })),
-  ...(msPerToken === null ? [] : REQUEST_MS).flatMap((request_ms) =>
-    SECONDS.map((at_most) => ({ limit: 'seconds' as const, at_most, request_ms, late: LATE })),
+export const LIMITS: readonly Limit[] = [
+  ...TURNS.map((at_most): Limit => ({ limit: 'turns', at_most, late: 'wrong' })),
+  ...FORCED_AFTER.map((at_most): Limit => ({ limit: 'turns', at_most, late: 'forced' })),
+  ...TURNS.map((at_most): Limit => ({ limit: 'turns', at_most, late: 'best_seen' })),
+  ...TOKENS.map((at_most): Limit => ({ limit: 'tokens', at_most, late: 'wrong' })),
+  ...REQUEST_MS.flatMap((request_ms) =>
+    SECONDS.map((at_most): Limit => ({ limit: 'seconds', at_most, request_ms, late: 'wrong' })),
   ),
 ];
 
@@ -226,14 +224,14 @@ export function readLimit<Row extends { metric: string }>(row: Row): Row & Limit
 }
 
 /** Measures exact match under each limit, and model calls under limits on turns. */
-export function limitMeasures(limits: readonly Limit[], msPerToken: number | null): Measure[] {
+export function limitMeasures(limits: readonly Limit[], msPerToken: number): Measure[] {
   const calls = mainMeasure('model_calls');
   return limits.flatMap((limit): Measure[] => {
     const em: Measure = {
       metric: limitName('em', limit),
-      numerator: (answer) => emWithin(answer as LimitedResult, limit, msPerToken ?? undefined),
+      numerator: (answer) => emWithin(answer as LimitedResult, limit, msPerToken),
     };
-    if (limit.limit !== 'turns' || limit.late !== LATE) return [em];
+    if (limit.limit !== 'turns' || limit.late !== 'wrong') return [em];
     const most = limit.at_most + 1;
     return [
       em,

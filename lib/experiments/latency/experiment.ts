@@ -12,8 +12,13 @@ import { countText } from '../../text/english.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { checkPredictions, percent, type Predicted } from '../results/summary.js';
 import { dataHash } from '../running/answers.js';
-import { mergeProvenance, requireResults, readQuestionProvenance } from '../running/records.js';
-import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
+import {
+  findResults,
+  mergeProvenance,
+  readQuestionProvenance,
+  requireResults,
+} from '../running/records.js';
+import { generationTime, loadTiming, timing, type GenerationTime } from '../timing.js';
 import {
   askingTitle,
   independentQueries,
@@ -246,7 +251,7 @@ export const latency: Experiment = {
   /** Without the timing experiment, the time of a model call is unknown. */
   async result(folder) {
     const done = await requireResults<LatencyRetriever, Recorded>(latency, folder);
-    const timed = await loadTiming(folder);
+    const timed = (await findResults(timing, folder)) && (await loadTiming(folder));
     const generation = timed && generationTime(timed.answers, String(timed.provenance.backend));
     const values = done.map(({ record }) => record.value);
     const measured = {

@@ -16,15 +16,12 @@ interface Tables {
   curves: readonly (TrainingRow & { test: string })[];
 }
 
-/** Draws a chart, or returns null if it has no rows yet. */
-type Draw = (tables: Tables) => Chart | null;
+type Draw = (tables: Tables) => Chart;
 
 const leads =
   (fields: Fields, what: string): Draw =>
-  ({ conditions }) => {
-    const shown = matching(conditions, fields);
-    return shown.length > 0 ? conditionsChart(shown, `${what}, with 95 % intervals`) : null;
-  };
+  ({ conditions }) =>
+    conditionsChart(matching(conditions, fields), `${what}, with 95 % intervals`);
 
 /** Hasty models answer after several numbers of steps. */
 const nameTraining = ({ training, step }: Training): string =>
@@ -34,7 +31,6 @@ const bars =
   (fields: { metric: string } & Fields, what: string): Draw =>
   ({ rows }) => {
     const shown = matching(rows, fields).map((row) => ({ ...row, training: nameTraining(row) }));
-    if (shown.length === 0) return null;
     return intervalChart(shown, {
       title: `${metricInfo(fields.metric).title} ${what}, with 95 % intervals`,
       subtitle: SMALL_WORLD_NOTE,
@@ -46,10 +42,8 @@ const bars =
 
 const curve =
   (fields: Fields, title: string, panel?: string): Draw =>
-  ({ curves }) => {
-    const shown = matching(curves, fields);
-    if (shown.length === 0) return null;
-    return lineChart(shown, {
+  ({ curves }) =>
+    lineChart(matching(curves, fields), {
       title,
       panel,
       subtitle: 'Band: range of initial models (small world)',
@@ -57,12 +51,10 @@ const curve =
       color: 'method',
       points: fields.benchmark === 'dev',
     });
-  };
 
 const passagesPerQuery: Draw = ({ rows }) => {
   const answers = { test: 'passages-200', metric: 'em', subset: 'all' };
   const shown = matching(rows, { ...answers, benchmark: ['all', 'many'] });
-  if (shown.length === 0) return null;
   return intervalChart(shown, {
     title: 'Exact match by passages per query among near misses, with 95 % intervals (Figure 6)',
     subtitle: SMALL_WORLD_NOTE,
@@ -132,11 +124,6 @@ const CHARTS: Readonly<Record<string, Draw>> = {
   ),
 };
 
-/** Draws the charts for which there are rows, by name. */
+/** The charts by name. */
 export const drawTrainings = (tables: Tables): Record<string, Chart> =>
-  Object.fromEntries(
-    Object.entries(CHARTS).flatMap(([name, draw]) => {
-      const chart = draw(tables);
-      return chart ? [[name, chart]] : [];
-    }),
-  );
+  Object.fromEntries(Object.entries(CHARTS).map(([name, draw]) => [name, draw(tables)]));

@@ -26,7 +26,7 @@ import { readCurves } from '../running/answers.js';
 import { describeFreshTest, isDrawn } from '../running/fresh-test.js';
 import { mergeProvenance } from '../running/records.js';
 import { drawTrainings, type TestedCondition } from './charts.js';
-import { HABIT, HASTY_STEPS, morePassages, TRAINING_TESTS } from './conditions.js';
+import { HASTY_STEPS, morePassages, TRAINING_TESTS } from './conditions.js';
 import {
   STAGE_METRICS,
   listTestRuns,
@@ -54,14 +54,8 @@ function judgeTests(tested: readonly TrainingTestResults[]): TestedCondition[] {
 
 async function compareTrainings(folder?: string): Promise<ResultParts> {
   const tested: TrainingTestResults[] = [];
-  for (const test of TRAINING_TESTS) {
-    const results = await loadTrainingTest(test, folder);
-    if (results) tested.push(results);
-  }
-  if (tested.length === 0)
-    throw new Error(
-      `Expected results of ${HABIT.name}, but there are none. Run "npx parallelsearch experiment ${HABIT.name}".`,
-    );
+  for (const test of TRAINING_TESTS.filter(isDrawn))
+    tested.push(await loadTrainingTest(test, folder));
   const rows = tested.flatMap((results) => results.rows);
   const conditions = judgeTests(tested);
   const curves = await readHastyCurves(tested);

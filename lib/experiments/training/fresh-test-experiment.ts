@@ -26,7 +26,7 @@ import { isShown } from '../conditions/predictions.js';
 import { splitNames, summarise } from '../results/summary.js';
 import { dataHash, evaluationBatchSize } from '../running/answers.js';
 import { freshTestHash, readFreshTest, type FreshTest } from '../running/fresh-test.js';
-import { findResults, type Done, type Recorded } from '../running/records.js';
+import { requireResults, type Done, type Recorded } from '../running/records.js';
 import { identify, instructRuns, stepFolder } from '../running/runs.js';
 import { planTraining } from '../running/train-runs.js';
 import { NEAR_MISSES, withNearMisses } from './near-misses.js';
@@ -176,15 +176,13 @@ export interface TrainingTestResults {
   done: Done<Stage, Recorded>[];
 }
 
-/** Null before all runs are trained and have answered. */
+/** @throws Error with the command that trains missing runs and computes their answers */
 export async function loadTrainingTest(
   test: TrainingTest,
   folder?: string,
-): Promise<TrainingTestResults | null> {
+): Promise<TrainingTestResults> {
   const { pairs = [BOTH_METHODS], nameMethod = ({ method }) => method } = test;
-  const done = await findResults<Stage, Recorded>(test.experiment, folder);
-  const stages = listStages(test);
-  if (!done) return null;
+  const done = await requireResults<Stage, Recorded>(test.experiment, folder);
   const answered = done.map(({ job: { input }, record }) => {
     const method = nameMethod(input.run);
     const named = { ...identify(input.run), method: variantName(method, input.topK) };
@@ -192,8 +190,14 @@ export async function loadTrainingTest(
     return { ...input, method, answers };
   });
   const answersByStage = new Map(answered.map((stage) => [stageName(stage), stage.answers]));
-  if (!stages.every((stage) => answersByStage.has(stageName(stage)))) return null;
-  const measures = stageMeasures(rolloutForRun(stages[0].run).maxSearchTurns);
+  const missing = listStages(test)
+    .map(stageName)
+    .find((name) => !answersByStage.has(name));
+  if (missing)
+    throw new Error(
+      `Expected all runs of ${test.name} to be trained, but ${missing} is not. Run "npx parallelsearch experiment ${test.name}".`,
+    );
+  const measures = stageMeasures(rolloutForRun(answered[0].run).maxSearchTurns);
   const settings = {
     measures,
     pairs,
