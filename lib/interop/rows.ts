@@ -9,21 +9,11 @@ import {
   questionType,
   type Question,
 } from '../data/question.js';
-import { describeFaults, parseJson } from '../io/json.js';
+import { describeFaults, jsonText, parseJson } from '../io/json.js';
 import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import { buildPrompt } from '../text/prompts.js';
 import { REPLY_START, withoutEndTokens } from '../text/template-marks.js';
-
-/** A text that is JSON; gives its value. */
-export const jsonText = z.string().transform((text, context) => {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    context.addIssue(`Expected JSON, but ${(error as Error).message}`);
-    return z.NEVER;
-  }
-});
 
 const COLUMNS = {
   data_source: 'text',
@@ -86,7 +76,7 @@ const rowSchema = z.object({
       question: text,
       metadata: text
         .transform((json) => json || null)
-        .pipe(jsonText.pipe(questionMetadataSchema).nullable()),
+        .pipe(jsonText(parseJson).pipe(questionMetadataSchema).nullable()),
     })
     .nullish(),
   /** In Search-R1's files. */

@@ -4,7 +4,7 @@
  * padded or cut.
  */
 import { z } from 'zod';
-import { describeFaults, parsePlainJson } from '../io/json.js';
+import { parseAs, parsePlainJson } from '../io/json.js';
 import type { TemplateMessage } from '../text/chat-template.js';
 
 /** Consecutive tokens with the same origin. */
@@ -307,11 +307,8 @@ const SCHEMAS = {
 };
 
 function parseRows(format: TokenFormat, value: Record<string, unknown>): UnnamedRow[] {
-  const parse = <T>(schema: z.ZodType<T>, part: unknown): T => {
-    const parsed = schema.safeParse(part);
-    if (parsed.success) return parsed.data;
-    throw new Error(`Expected a row of ${format}, but ${describeFaults(parsed.error)}`);
-  };
+  const parse = <T>(schema: z.ZodType<T>, part: unknown): T =>
+    parseAs(schema, part, `a row of ${format}`);
   if (format !== 'verifiers') return [parse(SCHEMAS[format], value)];
   const { traces, nodes, trajectory } = value;
   if (Array.isArray(traces)) return traces.map((trace: unknown) => parse(traceSchema, trace));

@@ -4,7 +4,7 @@ import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { writeJson } from '../io/files.js';
-import { describeFaults } from '../io/json.js';
+import { jsonText, parseAs, parseJson } from '../io/json.js';
 import { readParquet } from '../io/parquet.js';
 import { packagePath } from '../io/paths.js';
 import { rewardConstants } from '../rewards/presets.js';
@@ -18,7 +18,6 @@ import {
   type TrainingExport,
 } from './export.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
-import { jsonText } from './rows.js';
 
 /** Maximum tokens of a context and its continuation (App. A.4). */
 const MAX_LENGTH = 4096;
@@ -57,8 +56,8 @@ const segmentSchema = z
 const rowSchema = z
   .object({
     prompt: z.array(z.object({ content: z.string() })).min(1),
-    segments: jsonText.pipe(z.array(segmentSchema)),
-    ground_truth: jsonText.pipe(truthSchema),
+    segments: jsonText(parseJson).pipe(z.array(segmentSchema)),
+    ground_truth: jsonText(parseJson).pipe(truthSchema),
     reward: z.number(),
     advantage: z.number(),
   })
@@ -84,12 +83,9 @@ export const trlRolloutFiles = (folder: string): string[] =>
 export async function* readTrlRollouts(folder: string): AsyncGenerator<RecordedStep> {
   let previous = '';
   for (const name of trlRolloutFiles(folder)) {
-    const parsed = z.array(rowSchema).safeParse(await readParquet(path.join(folder, name)));
-    if (!parsed.success)
-      throw new Error(
-        `Expected ${name} to have the columns that the exported train.py logs, but ${describeFaults(parsed.error)}`,
-      );
-    const rollouts = parsed.data;
+    const rows = await readParquet(path.join(folder, name));
+    const expected = `${name} to have the columns that the exported train.py logs`;
+    const rollouts = parseAs(z.array(rowSchema), rows, expected);
     const current = JSON.stringify(rollouts);
     if (current !== previous) yield { step: stepNumber(name), rollouts };
     previous = current;

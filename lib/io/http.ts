@@ -45,16 +45,27 @@ const errorSchema = z.union([
   z.object({ detail: messageSchema }).transform(({ detail }) => detail),
 ]);
 
-/** What is wrong with an answer: some servers send their errors with status 200. */
-export function describeAnswer(answer: unknown, fault: z.ZodError): string {
-  const { data: error } = errorSchema.safeParse(answer);
-  return error ? `got an error: ${error.slice(0, 200)}` : describeFaults(fault);
-}
-
 /** An answer arrived but is unusable; another one may not be. */
 export class AnswerError extends Error {
   /** What came in place of a stream of events. */
   body?: string;
+}
+
+/**
+ * Validates the JSON of an answer.
+ * @throws AnswerError with the first faults, or the error that the server sent with
+ * status 200
+ */
+export function parseAnswer<S extends z.ZodType>(
+  schema: S,
+  answer: unknown,
+  expected: string,
+): z.output<S> {
+  const { data, error, success } = schema.safeParse(answer);
+  if (success) return data;
+  const { data: sent } = errorSchema.safeParse(answer);
+  const reason = sent ? `got an error: ${sent.slice(0, 200)}` : describeFaults(error);
+  throw new AnswerError(`Expected ${expected}, but ${reason}`);
 }
 
 /** Statuses of busy servers and of proxies (up to 529); undefined if unreachable. */

@@ -90,6 +90,28 @@ export function describeFaults({ issues }: Pick<z.ZodError, 'issues'>): string {
   return numMore > 0 ? `${text}\n✖ and ${numMore} more` : text;
 }
 
+/** Validates a value. @throws Error with what was expected and the first faults */
+export function parseAs<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  expected: string,
+): z.output<S> {
+  const { data, error, success } = schema.safeParse(value);
+  if (success) return data;
+  throw new Error(`Expected ${expected}, but ${describeFaults(error)}`);
+}
+
+/** A schema for a text that is JSON; gives its value. */
+export const jsonText = (parse: (text: string) => unknown) =>
+  z.string().transform((text, context): unknown => {
+    try {
+      return parse(text);
+    } catch (error) {
+      context.addIssue(`Expected JSON, but ${(error as Error).message}`);
+      return z.NEVER;
+    }
+  });
+
 /** What an error says, in words if it is of a schema. */
 export const describeError = (error: unknown): string =>
   error instanceof z.ZodError ? describeFaults(error) : (error as Error).message;

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
+import { parseAs } from '../io/json.js';
 import { optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
 import { configHash, provenanceHere } from '../io/provenance.js';
@@ -52,12 +52,9 @@ export function declaredInputs(
   notebook: Notebook,
   texts: ReadonlyMap<string, string>,
 ): string[] | null {
-  const parsed = metadataSchema.safeParse(notebook.metadata.parallelsearch);
-  if (!parsed.success)
-    throw new Error(
-      `Expected the notebook's metadata "parallelsearch" to hold a list "inputs": ${describeFaults(parsed.error)}`,
-    );
-  const inputs = parsed.data?.inputs?.map((input) =>
+  const expected = `the notebook's metadata "parallelsearch" to hold a list "inputs"`;
+  const declared = parseAs(metadataSchema, notebook.metadata.parallelsearch, expected);
+  const inputs = declared?.inputs?.map((input) =>
     input.replace(/\{([^{}]+)\}/g, (_, name: string) => {
       const text = texts.get(name);
       if (text !== undefined) return text;

@@ -1,7 +1,7 @@
 /** Reads, validates and writes notebook files in nbformat 4.5. */
 import { z } from 'zod';
 import { readTextSync, writeFileSafely } from '../io/files.js';
-import { describeFaults, parseExactJson, printExactJson } from '../io/json.js';
+import { describeFaults, jsonText, parseExactJson, printExactJson } from '../io/json.js';
 
 /** A string or a list of lines; {@link joinLines} joins them. */
 const multilineSchema = z.union([z.string(), z.array(z.string())]);
@@ -139,7 +139,7 @@ const versionSchema = z.looseObject({
 export function readNotebook(file: string): Notebook {
   const complaint = `${file} is not a notebook of nbformat 4`;
   const notebook = parse(
-    jsonSchema.pipe(versionSchema).pipe(notebookSchema),
+    jsonText(parseExactJson).pipe(versionSchema).pipe(notebookSchema),
     readTextSync(file),
     complaint,
   );
@@ -155,15 +155,6 @@ export function readNotebook(file: string): Notebook {
   notebook.nbformat_minor = Math.max(5, notebook.nbformat_minor);
   return parse(writtenSchema, notebook, complaint);
 }
-
-const jsonSchema = z.string().transform((text, context): unknown => {
-  try {
-    return parseExactJson(text);
-  } catch (error) {
-    context.addIssue((error as Error).message);
-    return z.NEVER;
-  }
-});
 
 function parse<T>(schema: z.ZodType<T>, value: unknown, complaint: string): T {
   const parsed = schema.safeParse(value);

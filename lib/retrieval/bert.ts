@@ -9,7 +9,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { z } from 'zod';
 import { readJson, readJsonIfExists } from '../io/files.js';
-import { describeFaults } from '../io/json.js';
+import { parseAs } from '../io/json.js';
 import { shortPath } from '../io/paths.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { withTimeLimit } from '../io/time-limit.js';
@@ -59,9 +59,7 @@ interface BertConfig {
 
 /** Parses config.json. @throws Error naming the field that is missing or unsupported */
 export function parseBertConfig(json: unknown): BertConfig {
-  const { data: c, error } = configSchema.safeParse(json);
-  if (!c)
-    throw new Error(`Expected the config.json of a BERT encoder, but ${describeFaults(error)}`);
+  const c = parseAs(configSchema, json, 'the config.json of a BERT encoder');
   if (c.hidden_size % c.num_attention_heads !== 0)
     throw new Error(
       `Expected hidden_size to be a multiple of num_attention_heads, but got ${c.hidden_size} and ${c.num_attention_heads}.`,
@@ -261,14 +259,8 @@ const TEXTS_FILES = 'bert roberta distilbert camembert albert xlm-roberta xlnet'
 const CONFIG_FILE = 'config_sentence_transformers.json';
 
 /** @throws Error naming the file and the field that is invalid */
-async function readSettings<T>(file: string, schema: z.ZodType<T>): Promise<T> {
-  const { data, error } = schema.safeParse(await readJsonIfExists(file));
-  if (error)
-    throw new Error(
-      `Expected settings of an encoder in ${shortPath(file)}, but ${describeFaults(error)}`,
-    );
-  return data;
-}
+const readSettings = async <T>(file: string, schema: z.ZodType<T>): Promise<T> =>
+  parseAs(schema, await readJsonIfExists(file), `settings of an encoder in ${shortPath(file)}`);
 
 /** E5's prompts (Wang et al. 2022, arXiv 2212.03533). */
 const E5_PROMPTS = { query: 'query: ', passage: 'passage: ' };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { titleSchema } from '../data/flashrag-text.js';
 import { splitContents, withTitle } from '../data/passage.js';
 import { splitCredentials } from '../io/credentials.js';
-import { describeAnswer, requestJson } from '../io/http.js';
+import { parseAnswer, requestJson } from '../io/http.js';
 import { boundedArray } from '../io/json.js';
 import { requireInteger, type RetrievedPassage, type Retriever } from './retriever.js';
 
@@ -115,12 +115,11 @@ function parseResult(
   json: unknown,
   { url, numQueries, topK }: { url: string; numQueries: number; topK: number },
 ): Result {
-  const { data, error } = responseSchema.safeParse(json);
-  if (!data)
-    throw new Error(
-      `Expected Search-R1's retrieval protocol from ${url}, but ${describeAnswer(json, error)}`,
-    );
-  const { result } = data;
+  const { result } = parseAnswer(
+    responseSchema,
+    json,
+    `Search-R1's retrieval protocol from ${url}`,
+  );
   if (result.length !== numQueries)
     throw new Error(`Expected ${numQueries} results from ${url}, but got ${result.length}.`);
   for (const [i, list] of result.entries()) {

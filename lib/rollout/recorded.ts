@@ -11,7 +11,7 @@ import {
   questionTypeSchema,
   subQuestionSchema,
 } from '../data/question.js';
-import { describeFaults } from '../io/json.js';
+import { parseAs } from '../io/json.js';
 import { formatList } from '../text/english.js';
 import { openThought } from '../text/messages.js';
 import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../text/response.js';
@@ -285,9 +285,7 @@ const tokensSchema = z.object({
 /** A line of `trajectories.jsonl` with its token ids. @throws Error naming a field */
 export function parseTokens(value: unknown): Trajectory {
   const trajectory = parseTrajectory(value);
-  const parsed = tokensSchema.safeParse(value);
-  if (!parsed.success) throw new Error(`Expected token ids, but ${describeFaults(parsed.error)}`);
-  const { segments = [], turnAdvantages } = parsed.data;
+  const { segments = [], turnAdvantages } = parseAs(tokensSchema, value, 'token ids');
   return {
     ...trajectory,
     turnAdvantages,

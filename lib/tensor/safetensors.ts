@@ -6,7 +6,7 @@
 import { sort } from 'd3-array';
 import { z } from 'zod';
 import { FORMAT_BYTES, nameFormat } from '../io/formats.js';
-import { describeFaults, parsePlainJson } from '../io/json.js';
+import { parseAs, parsePlainJson } from '../io/json.js';
 
 export interface NamedArray {
   shape: number[];
@@ -103,10 +103,12 @@ export function parseStored(bytes: ByteSource): StoredTensors {
   if (headerLength < 2 || headerLength > Math.min(MAX_HEADER_BYTES, bytes.byteLength - 8))
     throw new Error(`Expected a safetensors file, but ${describeStart(bytes, headerLength)}`);
   const start = 8 + headerLength;
-  const { data: header, error } = headerSchema.safeParse(headerJson(bytes.subarray(8, start)));
-  if (!header)
-    throw new Error(`Expected the header of a safetensors file, but ${describeFaults(error)}`);
-  const { __metadata__: metadata, ...entries } = header;
+  const header = headerJson(bytes.subarray(8, start));
+  const { __metadata__: metadata, ...entries } = parseAs(
+    headerSchema,
+    header,
+    'the header of a safetensors file',
+  );
   let end = 0;
   const tensors = new Map<string, StoredTensor>();
   const inOrder = sort(

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { readAt, readJson } from '../io/files.js';
-import { describeFaults } from '../io/json.js';
+import { parseAs } from '../io/json.js';
 import { shortPath } from '../io/paths.js';
 import { openSafetensors, parseSafetensors, type NamedArray, type Tensors } from './safetensors.js';
 
@@ -53,12 +53,9 @@ export async function weightFiles(folder: string): Promise<string[]> {
     throw new Error(
       `Expected model.safetensors or model.safetensors.index.json in ${folder}, but there is neither. Save the model with transformers' save_pretrained, which writes safetensors.`,
     );
-  const { data, error } = indexSchema.safeParse(await readJson(index));
-  if (!data)
-    throw new Error(
-      `Expected the index of safetensors files in ${index}, but ${describeFaults(error)}`,
-    );
-  const files = Array.from(new Set(Object.values(data.weight_map)), (name) => join(folder, name));
+  const expected = `the index of safetensors files in ${index}`;
+  const { weight_map: weightMap } = parseAs(indexSchema, await readJson(index), expected);
+  const files = Array.from(new Set(Object.values(weightMap)), (name) => join(folder, name));
   const missing = files.find((file) => !existsSync(file));
   if (missing === undefined) return files;
   throw new Error(

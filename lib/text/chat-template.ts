@@ -1,6 +1,6 @@
 /** Reads chat templates and special tokens from `tokenizer_config.json`. */
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
+import { parseAs } from '../io/json.js';
 import { compileTemplate } from './python-jinja.js';
 
 const tokenSchema = z
@@ -39,13 +39,8 @@ const TOKEN_NAMES = [
   'mask_token',
 ] as const;
 
-export function parseTokenizerConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
-  const parsed = configSchema.safeParse(tokenizerConfig);
-  if (parsed.success) return parsed.data;
-  throw new Error(
-    `Expected the JSON of a tokenizer_config.json, but ${describeFaults(parsed.error)}`,
-  );
-}
+export const parseTokenizerConfig = (tokenizerConfig: unknown): z.infer<typeof configSchema> =>
+  parseAs(configSchema, tokenizerConfig, 'the JSON of a tokenizer_config.json');
 
 /** The special tokens, except the unknown token and single characters. */
 export function specialTokens(tokenizerConfig: unknown): string[] {

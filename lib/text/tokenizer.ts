@@ -1,6 +1,6 @@
 import { max } from 'd3-array';
 import { z } from 'zod';
-import { describeError, describeFaults } from '../io/json.js';
+import { describeError, parseAs } from '../io/json.js';
 import { ownValue } from '../own-value.js';
 import { beginToken, chatTemplate, parseTokenizerConfig, specialTokens } from './chat-template.js';
 import { createPlainTextEncoder } from './plain-text-encoder.js';
@@ -202,8 +202,7 @@ function addedTokens(
   { normalizer, pre_tokenizer: preTokenizer, added_tokens, model: { vocab } }: TokenizerJson,
   config: object,
 ): TokenizerJson['added_tokens'] {
-  const { data, error } = overridesSchema.safeParse(config);
-  if (!data) throw new Error(`Expected a tokenizer_config.json, but ${describeFaults(error)}`);
+  const data = parseAs(overridesSchema, config, 'a tokenizer_config.json');
   const steps = [normalizer, preTokenizer].flatMap((step) => [
     ...(step ? [step] : []),
     ...(step?.normalizers ?? step?.pretokenizers ?? []),
@@ -300,12 +299,10 @@ export function createTokenizer(
   tokenizerJson: object,
   tokenizerConfig: object = {},
 ): FileTokenizer {
-  const parsed = tokenizerSchema.safeParse(tokenizerJson);
-  if (!parsed.success)
-    throw new Error(`Expected the JSON of a tokenizer.json, but ${describeFaults(parsed.error)}`);
-  const { vocab } = parsed.data.model;
-  const added = addedTokens(parsed.data, tokenizerConfig);
-  const around = tokensAround(parsed.data.post_processor);
+  const parsed = parseAs(tokenizerSchema, tokenizerJson, 'the JSON of a tokenizer.json');
+  const { vocab } = parsed.model;
+  const added = addedTokens(parsed, tokenizerConfig);
+  const around = tokensAround(parsed.post_processor);
   const ids = [
     ...around.before,
     ...around.after,

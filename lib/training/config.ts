@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { hasNoCredentials } from '../io/credentials.js';
-import { describeFaults } from '../io/json.js';
+import { parseAs } from '../io/json.js';
 import { nameSchema } from '../registry.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
 import { retrieverNameSchema } from '../retrieval/retrievers.js';
@@ -163,8 +163,5 @@ export const withSettings = (
 ): TrainConfig => ({ ...config, [config.trainer]: { ...config[config.trainer], ...changes } });
 
 /** Validates a complete configuration. @throws Error naming every invalid field */
-export function parseTrainConfig(json: unknown): TrainConfig {
-  const parsed = trainConfigSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  throw new Error(`Expected a training configuration, but:\n${describeFaults(parsed.error)}`);
-}
+export const parseTrainConfig = (json: unknown): TrainConfig =>
+  parseAs(trainConfigSchema, json, 'a training configuration');

@@ -1,7 +1,7 @@
 /** Requests for chat completions, answered as a whole or as a stream. */
 import type { z } from 'zod';
 import { splitCredentials } from '../../io/credentials.js';
-import { AnswerError, describeAnswer, requestEvents, requestJson } from '../../io/http.js';
+import { AnswerError, parseAnswer, requestEvents, requestJson } from '../../io/http.js';
 import { tryParseJson } from '../../io/json.js';
 import type { ReplyOptions } from '../chat-policy.js';
 import {
@@ -45,11 +45,7 @@ export function createChatEndpoint(
   const { shown } = splitCredentials(base);
   const post = async (sent: Sent): Promise<RawReply> => {
     const answer = await requestJson(url, { ...limits, ...sent });
-    const { data, error } = completionSchema.safeParse(answer);
-    if (data) return replyFrom(data);
-    throw new AnswerError(
-      `Expected a chat completion from ${shown}, but ${describeAnswer(answer, error)}`,
-    );
+    return replyFrom(parseAnswer(completionSchema, answer, `a chat completion from ${shown}`));
   };
 
   const stream = async (

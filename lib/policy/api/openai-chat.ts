@@ -1,7 +1,7 @@
 /** Models behind OpenAI's chat completions API, with tool calls or the paper's tags. */
 import pLimit from 'p-limit';
 import { splitCredentials } from '../../io/credentials.js';
-import { requestJson } from '../../io/http.js';
+import { parseAnswer, requestJson } from '../../io/http.js';
 import { searchTool, type AssistantMessage, type Message } from '../../text/messages.js';
 import type { PromptForm } from '../../text/prompts.js';
 import {
@@ -19,7 +19,6 @@ import {
   endpointUrl,
   isAboutRequest,
   onlyModel,
-  parseModels,
   requestLimits,
   trimEndpoint,
   type OpenAiOptions,
@@ -89,7 +88,7 @@ export async function openChatPolicy(
     const answer = await requestJson(endpointUrl(base, '/models'), { ...limits, signal }).catch(
       addRemedy,
     );
-    return parseModels(modelsSchema, { base: safeUrl, answer });
+    return parseAnswer(modelsSchema, answer, `a list of models from ${safeUrl}`).data;
   };
   const model = options.model ?? onlyModel(safeUrl, await listModels());
 

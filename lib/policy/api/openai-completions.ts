@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { boundedArray } from '../../io/json.js';
 import { readJson } from '../../io/files.js';
 import { splitCredentials } from '../../io/credentials.js';
-import { AnswerError, describeAnswer, HttpError, requestJson } from '../../io/http.js';
+import { AnswerError, HttpError, parseAnswer, requestJson } from '../../io/http.js';
 import { closeTag } from '../../text/messages.js';
 import type { FileTokenizer } from '../../text/tokenizer.js';
 import { readTokenizer } from '../folders/folder-settings.js';
@@ -22,7 +22,6 @@ import {
   isCutOff,
   isLimited,
   onlyModel,
-  parseModels,
   requestLimits,
   trimEndpoint,
   type OpenAiOptions,
@@ -114,7 +113,7 @@ async function connect(url: string, options: OpenAiOptions): Promise<Completions
   const { signal } = options;
   // Servers need not list their models if the model is named.
   const served = await requestJson(endpointUrl(address, '/models'), { ...limits, signal }).then(
-    (answer) => parseModels(modelsSchema, { base, answer }),
+    (answer) => parseAnswer(modelsSchema, answer, `a list of models from ${base}`).data,
     (error: unknown) => {
       const isAnswered = error instanceof HttpError && error.status !== undefined;
       if (options.model !== undefined && isAnswered) return [];
@@ -139,16 +138,14 @@ async function connect(url: string, options: OpenAiOptions): Promise<Completions
     const maxResponseBytes = maxAnswerBytes(body.max_tokens, body.prompt.length);
     const sent = { ...limits, body: { model, ...body }, signal, maxResponseBytes };
     const answer = await requestJson(endpointUrl(address, '/completions'), sent);
-    const { data, error } = completionSchema.safeParse(answer);
-    const reason = data?.choices[0].finish_reason;
+    const expected = `OpenAI's completions from ${base}`;
+    const [choice] = parseAnswer(completionSchema, answer, expected).choices;
+    const { finish_reason: reason } = choice;
     if (isCutOff(reason))
       throw new AnswerError(
         `Expected a complete answer from ${base}, but the server ended it (finish_reason: ${reason}).`,
       );
-    if (data) return data.choices[0];
-    throw new AnswerError(
-      `Expected OpenAI's completions from ${base}, but ${describeAnswer(answer, error)}`,
-    );
+    return choice;
   };
   return { base, model, tokenizer, folder, maxLength, complete };
 }

@@ -1,6 +1,5 @@
 /** Shared by the policies for OpenAI's completions and chat completions. */
-import { z } from 'zod';
-import { AnswerError, describeAnswer, HttpError } from '../../io/http.js';
+import { AnswerError, HttpError } from '../../io/http.js';
 import type { PromptForm } from '../../text/prompts.js';
 
 export interface RemoteOptions {
@@ -59,16 +58,6 @@ export function addRemedy(error: unknown): never {
     (error as Error).message +=
       ' Check the address, which usually ends with /v1, and name the model with --model.';
   throw error;
-}
-
-/** @throws Error saying what is wrong with a server's list of models */
-export function parseModels<T>(
-  schema: z.ZodType<{ data: T[] }>,
-  { base, answer }: { base: string; answer: unknown },
-): T[] {
-  const { data, error } = schema.safeParse(answer);
-  if (data) return data.data;
-  throw new Error(`Expected a list of models from ${base}, but ${describeAnswer(answer, error)}`);
 }
 
 /** @throws Error listing the models unless there is exactly one */

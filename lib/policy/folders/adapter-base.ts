@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { readJson, writeJson } from '../../io/files.js';
-import { describeFaults } from '../../io/json.js';
+import { parseAs } from '../../io/json.js';
 import { shortPath } from '../../io/paths.js';
 import { contentHash } from '../../io/provenance.js';
 import { weightFiles } from '../../tensor/weight-files.js';
@@ -35,11 +35,8 @@ export async function identifyModel(folder: string): Promise<BaseModel> {
 export async function readBaseModel(adapter: string): Promise<BaseModel | null> {
   const file = join(adapter, BASE_FILE);
   if (!existsSync(file)) return null;
-  const { data, error } = baseSchema.safeParse(await readJson(file));
-  if (data) return data;
-  throw new Error(
-    `Expected name and hashes of the base model in ${shortPath(file)}, but ${describeFaults(error)}`,
-  );
+  const expected = `name and hashes of the base model in ${shortPath(file)}`;
+  return parseAs(baseSchema, await readJson(file), expected);
 }
 
 export const writeBaseModel = (adapter: string, base: BaseModel): Promise<void> =>

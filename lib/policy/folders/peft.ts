@@ -1,6 +1,6 @@
 /** PEFT's format: the adapted matrices, their names, and `adapter_config.json`. */
 import { z } from 'zod';
-import { describeFaults } from '../../io/json.js';
+import { parseAs } from '../../io/json.js';
 import { weightSlots, type ModelConfig, type SlotPart, type Slot } from '../model/families.js';
 
 export interface LoraOptions {
@@ -103,11 +103,7 @@ const peftSchema = z.looseObject({
 
 /** @throws Error naming the field that is missing or unsupported */
 export function parsePeftConfig(json: unknown): PeftConfig {
-  const { data, error } = peftSchema.safeParse(json);
-  if (!data)
-    throw new Error(
-      `Expected the adapter_config.json of a LoRA adapter, but ${describeFaults(error)}`,
-    );
+  const data = parseAs(peftSchema, json, 'the adapter_config.json of a LoRA adapter');
   const unknown = Object.entries(data).find(
     (entry) => !HARMLESS.has(entry[0]) && !(entry[0] in peftSchema.shape) && !isUnset(entry),
   );

@@ -4,7 +4,7 @@
  */
 import { sum } from 'd3-array';
 import { z } from 'zod';
-import { describeFaults } from '../../io/json.js';
+import { parseAs } from '../../io/json.js';
 import { createRegistry } from '../../registry.js';
 import { MAX_VOCAB_SIZE } from '../../text/tokenizer.js';
 
@@ -205,9 +205,7 @@ function parseConfig(
   json: unknown,
   { name, biases, qkNorm = false, window }: FamilyTraits,
 ): ModelConfig {
-  const { data: c, error } = configSchema.safeParse(json);
-  if (!c)
-    throw new Error(`Expected the config.json of a ${name} model, but ${describeFaults(error)}`);
+  const c = parseAs(configSchema, json, `the config.json of a ${name} model`);
   const numKeyValueHeads = c.num_key_value_heads ?? c.num_attention_heads;
   if (c.num_attention_heads % numKeyValueHeads !== 0)
     throw new Error(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeFaults } from '../../io/json.js';
+import { parseAs } from '../../io/json.js';
 import type { Tensors } from '../../tensor/safetensors.js';
 import { createTokenizer, requireIdsBelow, type Tokenizer } from '../../text/tokenizer.js';
 import { parseModelConfig, type ModelConfig } from './families.js';
@@ -54,11 +54,8 @@ const HARMLESS =
 
 /** Parses generation_config.json. @throws Error naming an unsupported setting */
 function parseGeneration(json: unknown): { endTokens?: number | number[] | null; note?: string } {
-  const { data, error } = generationSchema.safeParse(json ?? {});
-  if (!data)
-    throw new Error(
-      `Expected a generation_config.json that only sets sampling and end tokens, but ${describeFaults(error)}`,
-    );
+  const expected = 'a generation_config.json that only sets sampling and end tokens';
+  const data = parseAs(generationSchema, json ?? {}, expected);
   // The method decides: it answers greedily, and samples freely in training.
   const given = Object.entries(data)
     .filter(([name]) => !HARMLESS.test(name) && !(name in generationSchema.shape))
