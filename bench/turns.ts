@@ -86,9 +86,9 @@ const isDense = (name: string): boolean => ['exact', 'hnsw', 'faiss', 'milvus'].
 async function askMs(retriever: Retriever, turns: readonly string[][]): Promise<number> {
   const start = performance.now();
   for (const turn of turns) {
-    const { stats } = await searchAll(retriever, turn, { topK: TOP_K });
-    if (stats.failed > 0)
-      throw new Error(`Expected every search to succeed, but ${stats.failed} failed.`);
+    for (const outcome of await searchAll(retriever, turn, { topK: TOP_K }))
+      if (outcome.status === 'failed')
+        throw new Error(`Expected every search to succeed, but got: ${outcome.reason}`);
   }
   return performance.now() - start;
 }

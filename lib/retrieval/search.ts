@@ -7,21 +7,6 @@ export type SearchOutcome =
   | { status: 'ok'; passages: RetrievedPassage[] }
   | { status: 'failed'; reason: string; isTimeout?: true };
 
-interface SearchStats {
-  /** All queries, including duplicates. */
-  requested: number;
-  /** Distinct queries sent to the retriever, not counting retries. */
-  fetched: number;
-  /** Distinct queries answered from the cache. */
-  cached: number;
-  /** Queries whose outcome is `failed`, including duplicates. */
-  failed: number;
-  /** Failed queries that timed out. */
-  timedOut: number;
-  /** Wall-clock time of the whole search, in ms. */
-  elapsedMs: number;
-}
-
 interface SearchOptions {
   topK: number;
   /** Timeout of a request to the retriever, in ms. Default: 10,000. */
@@ -44,12 +29,6 @@ export interface SearchCache {
   set(key: string, passages: RetrievedPassage[]): unknown;
 }
 
-interface SearchResults {
-  /** One per query, in order. Duplicates share passages: do not mutate them. */
-  outcomes: SearchOutcome[];
-  stats: SearchStats;
-}
-
 type SettledOptions = SearchOptions &
   Required<Pick<SearchOptions, 'timeoutMs'>> & {
     /** On the clock of `performance.now`; may be infinite. */
@@ -61,12 +40,13 @@ type SettledOptions = SearchOptions &
  * fetched once. A failed batch is retried query by query, unless it timed out: a search
  * turn must end in time. Queries that still fail get a `failed` outcome, as do empty
  * queries, which are not sent.
+ * @returns one outcome per query, in order. Duplicates share passages: do not mutate them
  */
 export async function searchAll(
   retriever: Retriever,
   queries: readonly string[],
   options: SearchOptions,
-): Promise<SearchResults> {
+): Promise<SearchOutcome[]> {
   const { topK, timeoutMs = 10_000, maxConcurrency = 8, batchSize = 32, signal, cache } = options;
   const { deadlineMs } = options;
   const counts = { topK, timeoutMs, maxConcurrency, batchSize, ...(deadlineMs && { deadlineMs }) };
@@ -80,7 +60,6 @@ export async function searchAll(
     if (outcome) outcomes.set(query, outcome);
     return !outcome;
   });
-  const cached = [...outcomes.values()].filter(({ status }) => status === 'ok').length;
   const limit = pLimit(maxConcurrency);
   const searches = range(0, wanted.length, batchSize).map((start) =>
     searchBatch(retriever, wanted.slice(start, start + batchSize), {
@@ -94,21 +73,7 @@ export async function searchAll(
     outcomes.set(wanted[i], outcome);
     if (outcome.status === 'ok') cache?.set(cacheKey(retriever, topK, wanted[i]), outcome.passages);
   });
-  const inOrder = keys.map((query) => outcomes.get(query)!);
-  const failed = inOrder.filter(({ status }) => status === 'failed').length;
-  const timedOut = inOrder.filter(isTimedOutSearch).length;
-  const elapsedMs = performance.now() - startMs;
-  return {
-    outcomes: inOrder,
-    stats: {
-      requested: queries.length,
-      fetched: wanted.length,
-      cached,
-      failed,
-      timedOut,
-      elapsedMs,
-    },
-  };
+  return keys.map((query) => outcomes.get(query)!);
 }
 
 /** Whether the retriever did not return in time. */

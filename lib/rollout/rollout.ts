@@ -119,14 +119,16 @@ function createSearch(
   const searchRetriever: Search = async (queries) => {
     const texts = queries.map(({ query }) => query);
     const deadlineMs = leftMs === Infinity ? undefined : Math.max(1, Math.round(leftMs / 2));
-    const { outcomes, stats: counts } = await searchAll(retriever, texts, {
+    const startMs = performance.now();
+    const outcomes = await searchAll(retriever, texts, {
       topK,
       timeoutMs,
       deadlineMs,
       cache,
       signal,
     });
-    if (counts.timedOut > 0) leftMs = Math.max(0, leftMs - counts.elapsedMs);
+    if (outcomes.some(isTimedOutSearch))
+      leftMs = Math.max(0, leftMs - (performance.now() - startMs));
     return outcomes;
   };
   return async (queries) => {

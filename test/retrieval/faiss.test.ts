@@ -70,7 +70,7 @@ describe.skipIf(!isThere)(
       const remote = createRemoteRetriever({ url });
       for (const batchSize of [1, 16, 64]) {
         const options = { topK: 5, batchSize, maxConcurrency: 8 };
-        const { outcomes } = await searchAll(remote, queries, options);
+        const outcomes = await searchAll(remote, queries, options);
         for (const [i, outcome] of outcomes.entries()) {
           const found = outcome.status === 'ok' ? outcome.passages : [];
           expect(found.map(({ passage }) => passage)).toEqual(

@@ -159,7 +159,7 @@ async function timeSet(
   const start = performance.now();
   for (const turn of turns) results.push(await searchAll(retriever, turn, options));
   const elapsedMs = performance.now() - start;
-  for (const outcome of results.flatMap(({ outcomes }) => outcomes)) {
+  for (const outcome of results.flat()) {
     if (outcome.status === 'failed')
       throw new Error(
         `Expected every search of ${retriever.name} to succeed, but got: ${outcome.reason}`,
