@@ -7,6 +7,7 @@ import path from 'node:path';
 import { Command } from 'commander';
 import {
   AUDIT_CHECKS,
+  CHECKS,
   auditRow,
   numTrainedTokens,
   numTurns,
@@ -150,16 +151,6 @@ async function auditModel(folder: string): Promise<AuditModel> {
   };
 }
 
-/** Why a check did not apply. */
-const NOT_CHECKED: Record<AuditCheck, string> = {
-  prefix: 'no token ids, and no messages that the chat template of --model accepts',
-  mask_length: 'no token ids',
-  token_ids: 'no token ids',
-  separators: 'needs --model with a chat template, and results outside of tags',
-  information: 'no token ids',
-  log_probs: 'none recorded',
-};
-
 function formatReport(report: AuditReport): string {
   const { numRows, numTurns, numTrainedTokens, formats, checks, sampling } = report;
   const counts = [numRows, numTurns, numTrainedTokens].map((n) => n.toLocaleString('en-US'));
@@ -167,7 +158,7 @@ function formatReport(report: AuditReport): string {
   const lines = checks.map(({ check, numChecked, numBroken, first }) => {
     const name = check.padEnd(width);
     if (!first)
-      return `${name}  ${numChecked > 0 ? `ok in ${numChecked}` : `not checked: ${NOT_CHECKED[check]}`}`;
+      return `${name}  ${numChecked > 0 ? `ok in ${numChecked}` : `not checked: ${CHECKS[check].notChecked}`}`;
     const turn = first.turn === null ? 'a turn (--model tells which)' : `turn ${first.turn}`;
     return `${name}  BROKEN in ${numBroken} of ${numChecked}. First: ${first.file}, row ${first.row}, ${turn}: ${first.message}.\n${' '.repeat(width)}  ${first.remedy}`;
   });

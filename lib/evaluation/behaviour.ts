@@ -84,6 +84,8 @@ const EVIDENCE = 'gold passages';
 const GOLD = 'gold answers';
 const PASSAGES = 'gold answers other than yes and no; the text of the passages';
 
+const DEFAULTS = { unit: 'share of questions', needs: 'nothing' };
+
 /** All labels, in the order of tables. */
 const LABELS = {
   compound_query: {
@@ -96,21 +98,12 @@ const LABELS = {
   },
   repeated_query: {
     title: 'Repeats a query',
-    unit: 'share of questions',
     meaning: 'a query repeats an earlier one, apart from case, punctuation and articles',
-    needs: 'nothing',
     test: (facts) => repeatedQueries(facts) > 0,
   },
-  no_search: {
-    title: 'No search',
-    unit: 'share of questions',
-    meaning: 'no search was run',
-    needs: 'nothing',
-    test: ({ turns }) => turns === 0,
-  },
+  no_search: { title: 'No search', meaning: 'no search was run', test: ({ turns }) => turns === 0 },
   under_search: {
     title: 'Never asked about a part',
-    unit: 'share of questions',
     meaning: 'answered, and no query names the entity of some sub-question',
     needs: 'a graph',
     test: ({ answer, entities, searches }) => {
@@ -123,7 +116,6 @@ const LABELS = {
   },
   over_search: {
     title: 'Searched on with all evidence',
-    unit: 'share of questions',
     meaning: 'searched again after all evidence had been shown',
     needs: `${EVIDENCE} and the passages of each search`,
     test: ({ evidenceByTurn }) => evidenceByTurn?.slice(0, -1).includes(1) ?? null,
@@ -145,7 +137,6 @@ const LABELS = {
   },
   gave_up: {
     title: 'Gave up',
-    unit: 'share of questions',
     meaning: 'answered with search turns left and some evidence never shown',
     needs: `${EVIDENCE} and the maximum number of search turns`,
     test: ({ evidenceSeen, maxSearchTurns, ...facts }) =>
@@ -155,7 +146,6 @@ const LABELS = {
   },
   out_of_turns: {
     title: 'Out of turns',
-    unit: 'share of questions',
     meaning: 'no turn was left to answer in',
     needs: 'an answer, why the rollout ended, or the maximum number of search turns',
     test: ({ finish, answer, modelCalls, maxSearchTurns }) => {
@@ -166,28 +156,23 @@ const LABELS = {
   },
   cut_off: {
     title: 'Cut off',
-    unit: 'share of questions',
     meaning: 'ended because the context was full',
     needs: 'why the rollout ended',
     test: ({ finish }) => (finish ? finish === 'length' : null),
   },
   no_answer: {
     title: 'No answer',
-    unit: 'share of questions',
     meaning: 'ended without an answer',
-    needs: 'nothing',
     test: ({ answer }) => answer === null,
   },
   incomplete_evidence: {
     title: 'Answered with evidence incomplete',
-    unit: 'share of questions',
     meaning: 'an answer, right or wrong, though some evidence was never shown',
     needs: EVIDENCE,
     test: answersEarly,
   },
   evidence_unused: {
     title: 'Evidence shown but not used',
-    unit: 'share of questions',
     meaning: 'all evidence was shown, and the answer is wrong or missing',
     needs: `${EVIDENCE} and ${GOLD}`,
     test: failsWithEvidence,
@@ -217,14 +202,11 @@ const LABELS = {
   },
   malformed: {
     title: 'Malformed',
-    unit: 'share of questions',
     meaning: 'breaks the format of Eq. 6',
-    needs: 'nothing',
     test: ({ formatOk }) => !formatOk,
   },
   invented_information: {
     title: 'Invented information',
-    unit: 'share of questions',
     meaning:
       'the policy wrote an information block itself, or continued one that a raw cut left open',
     needs: 'a trajectory',
@@ -232,7 +214,6 @@ const LABELS = {
   },
   answer_not_shown: {
     title: 'Answer in no passage',
-    unit: 'share of questions',
     meaning: 'answered, though no passage shown states a gold answer',
     needs: PASSAGES,
     test: ({ answer, isAnswerShown }) =>
@@ -240,18 +221,22 @@ const LABELS = {
   },
   shown_answer_missed: {
     title: 'Missed a stated answer',
-    unit: 'share of questions',
     meaning: 'a passage shown states a gold answer, and the answer is wrong or missing',
     needs: PASSAGES,
     test: ({ em, isAnswerShown }) =>
       isAnswerShown === undefined ? null : em === 0 && isAnswerShown,
   },
-} satisfies Record<string, BehaviourDefinition>;
+} satisfies Record<
+  string,
+  Omit<BehaviourDefinition, keyof typeof DEFAULTS> & Partial<typeof DEFAULTS>
+>;
 
 export type BehaviourLabel = keyof typeof LABELS;
 export const BEHAVIOUR_LABELS = Object.keys(LABELS) as BehaviourLabel[];
 
-export const BEHAVIOURS: Readonly<Record<BehaviourLabel, BehaviourDefinition>> = LABELS;
+export const BEHAVIOURS = Object.fromEntries(
+  Object.entries(LABELS).map(([label, given]) => [label, { ...DEFAULTS, ...given }]),
+) as Readonly<Record<BehaviourLabel, BehaviourDefinition>>;
 
 /** The value of each label: true, false, or null if unknown or not applicable. */
 export type Behaviour<Label extends BehaviourLabel = BehaviourLabel> = Record<

@@ -9,21 +9,14 @@ import type { ConversationTemplate, TemplateMessage } from '../text/chat-templat
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { Piece, TokenRow } from './token-rows.js';
 
-export const AUDIT_CHECKS = [
-  'prefix',
-  'mask_length',
-  'token_ids',
-  'separators',
-  'information',
-  'log_probs',
-] as const;
-export type AuditCheck = (typeof AUDIT_CHECKS)[number];
-
-export interface AuditFault {
-  check: AuditCheck;
+interface Fault {
   /** Counted from 1; null if unknown. */
   turn: number | null;
   message: string;
+}
+
+export interface AuditFault extends Fault {
+  check: AuditCheck;
   remedy: string;
 }
 
@@ -35,22 +28,8 @@ export interface AuditModel {
 }
 
 /** A check's fault, null if there is none, or undefined if the row does not allow it. */
-type Outcome = Pick<AuditFault, 'turn' | 'message'> | null | undefined;
+type Outcome = Fault | null | undefined;
 type Check = (row: TokenRow, model: AuditModel | undefined) => Outcome;
-
-const REMEDIES = {
-  prefix:
-    'Build each context by appending token ids to the last one instead of rendering the messages again, or use a chat template that keeps earlier turns as they were.',
-  mask_length:
-    'Build the mask together with the ids, one value for each token, and cut both at the same place.',
-  token_ids:
-    'Record the ids that the engine sampled, and pass --model the folder whose tokenizer it used; never encode a text again.',
-  separators:
-    'Append what the chat template writes between two messages (end of turn, line break, start of the next) to the ids of the environment.',
-  information: 'Set the mask of every token that the policy did not sample to 0.',
-  log_probs:
-    'Ask the engine for the log-prob of each sampled token, and record it where the id is recorded.',
-} satisfies Record<AuditCheck, string>;
 
 const isWritten = ({ kind }: Piece): boolean => kind === 'policy';
 
@@ -408,14 +387,47 @@ const checkLogProbs: Check = (row) => {
 const turnAt = (mask: readonly number[], at: number): number =>
   Math.max(1, mask.slice(0, at + 1).filter((value, i) => value !== 0 && !mask[i - 1]).length);
 
-const CHECKS: Record<AuditCheck, Check> = {
-  prefix: checkPrefix,
-  mask_length: checkMaskLength,
-  token_ids: checkTokenIds,
-  separators: checkSeparators,
-  information: checkInformation,
-  log_probs: checkLogProbs,
-};
+/** `notChecked`: why a check did not apply. */
+export const CHECKS = {
+  prefix: {
+    find: checkPrefix,
+    notChecked: 'no token ids, and no messages that the chat template of --model accepts',
+    remedy:
+      'Build each context by appending token ids to the last one instead of rendering the messages again, or use a chat template that keeps earlier turns as they were.',
+  },
+  mask_length: {
+    find: checkMaskLength,
+    notChecked: 'no token ids',
+    remedy:
+      'Build the mask together with the ids, one value for each token, and cut both at the same place.',
+  },
+  token_ids: {
+    find: checkTokenIds,
+    notChecked: 'no token ids',
+    remedy:
+      'Record the ids that the engine sampled, and pass --model the folder whose tokenizer it used; never encode a text again.',
+  },
+  separators: {
+    find: checkSeparators,
+    notChecked: 'needs --model with a chat template, and results outside of tags',
+    remedy:
+      'Append what the chat template writes between two messages (end of turn, line break, start of the next) to the ids of the environment.',
+  },
+  information: {
+    find: checkInformation,
+    notChecked: 'no token ids',
+    remedy: 'Set the mask of every token that the policy did not sample to 0.',
+  },
+  log_probs: {
+    find: checkLogProbs,
+    notChecked: 'none recorded',
+    remedy:
+      'Ask the engine for the log-prob of each sampled token, and record it where the id is recorded.',
+  },
+} satisfies Record<string, { find: Check; notChecked: string; remedy: string }>;
+
+export type AuditCheck = keyof typeof CHECKS;
+export const AUDIT_CHECKS = Object.keys(CHECKS) as AuditCheck[];
 
 /** A row's faults by check: null if there is none, undefined if it cannot be checked. */
 export function auditRow(
@@ -423,8 +435,9 @@ export function auditRow(
   model?: AuditModel,
 ): Record<AuditCheck, AuditFault | null | undefined> {
   const outcomes = AUDIT_CHECKS.map((check) => {
-    const fault = CHECKS[check](row, model);
-    return [check, fault && { check, ...fault, remedy: REMEDIES[check] }] as const;
+    const { find, remedy } = CHECKS[check];
+    const fault = find(row, model);
+    return [check, fault && { check, ...fault, remedy }] as const;
   });
   return Object.fromEntries(outcomes) as Record<AuditCheck, AuditFault | null | undefined>;
 }

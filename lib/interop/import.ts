@@ -81,21 +81,8 @@ export interface ImportOptions {
 
 /** Needs token ids. */
 const LENGTH_METRIC = 'completions/mean_length';
-/** Metrics that need limits or search results, which recordings lack. */
-const UNKNOWN_METRICS = [
-  'completions/truncated_ratio',
-  'retrievals',
-  'retrievals_failed',
-  'frac_retrievals_failed',
-  'retrieval_timeouts',
-  'frac_rollouts_timed_out',
-];
-const NO_STATS = {
-  retrievalsRequested: 0,
-  retrievalsFailed: 0,
-  retrievalsTimedOut: 0,
-  rolloutSeconds: [],
-};
+/** Needs limits, which recordings lack. */
+const TRUNCATION_METRIC = 'completions/truncated_ratio';
 
 /** Finds the question of a prompt: by id if its text is in the prompt, else by text. */
 function createPromptFinder(
@@ -200,11 +187,11 @@ export async function importRollouts(steps: AsyncIterable<RecordedStep>, options
       const all = grouped.rollouts.map((rollout) => toTrajectory(rollout, { rewards, find }));
       const stepMetrics = rolloutMetrics(
         all.map(({ trajectory }) => trajectory),
-        { groupSize: grouped.groupSize, stats: NO_STATS, maxNewTokens: Infinity },
+        { groupSize: grouped.groupSize, maxNewTokens: Infinity },
       );
       const hasIds = rollouts.every(({ promptIds = [] }) => promptIds.length > 0);
       const unknown = [
-        ...UNKNOWN_METRICS,
+        TRUNCATION_METRIC,
         ...(hasIds ? [] : [LENGTH_METRIC]),
         ...(grouped.groupSize > 1 ? [] : ['frac_reward_zero_std']),
       ];

@@ -27,16 +27,7 @@ export interface TranscriptScore {
 
 /** Computes exact match, F1, format, turns and every reward component of a trajectory. */
 export function scoreTranscript(
-  trajectory: Pick<
-    Trajectory,
-    | 'questionId'
-    | 'goldenAnswers'
-    | 'segments'
-    | 'questionType'
-    | 'searchTurns'
-    | 'querySeparator'
-    | 'ambiguous'
-  >,
+  trajectory: Trajectory,
   { rewards, decomposedBy }: ScoringRules,
 ): TranscriptScore {
   const { questionId, segments, goldenAnswers, questionType, ambiguous } = trajectory;

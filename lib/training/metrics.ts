@@ -63,7 +63,7 @@ const givenUp = (
 /**
  * Metrics of a step's rollouts, ordered by group; includes `rewards/NAME` for each
  * reward. Rollouts whose search timed out are only counted; if all did, nothing else is
- * measured.
+ * measured. Without `stats`, has no metrics of the searches.
  */
 export function rolloutMetrics(
   rollouts: readonly Scored[],
@@ -72,10 +72,10 @@ export function rolloutMetrics(
     stats,
     maxNewTokens,
     ...options
-  }: { groupSize: number; stats: RolloutStats; maxNewTokens: number } & EvidenceOptions,
+  }: { groupSize: number; stats?: RolloutStats; maxNewTokens: number } & EvidenceOptions,
 ): Metrics {
   const scored = rollouts.filter((rollout) => !isTimedOut(rollout));
-  const searches = {
+  const searches = stats && {
     retrievals: stats.retrievalsRequested,
     retrievals_failed: stats.retrievalsFailed,
     frac_retrievals_failed: stats.retrievalsFailed / Math.max(1, stats.retrievalsRequested),
@@ -83,7 +83,7 @@ export function rolloutMetrics(
     frac_rollouts_timed_out: 1 - scored.length / rollouts.length,
     ...rolloutTimes(stats),
   };
-  if (scored.length === 0) return searches;
+  if (scored.length === 0) return searches ?? {};
   const average = (value: (t: Scored) => number): number => strictMean(scored.map(value));
   const reward = average((t) => t.rewards.total);
   const names = Object.keys(scored[0].rewards).filter((name) => name !== 'total');
