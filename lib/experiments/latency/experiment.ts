@@ -80,8 +80,7 @@ async function measureRetriever(
 interface LatencyRow extends Interval, Pick<LatencyMeasurement, 'retriever' | 'method' | 'limit'> {
   delay_ms: number;
   sub_queries: number;
-  /** `question_ms` adds the model's calls to the measured `wall_ms`. */
-  metric: 'wall_ms' | 'question_ms';
+  metric: 'wall_ms';
   /** What the model of time predicts. */
   predicted: number;
   n: number;
@@ -117,15 +116,8 @@ export function requestCosts(latency: Latency, name: string): RequestCosts {
   return { callMs: Math.max(0, singleMs - serviceMs), serviceMs, delayMs };
 }
 
-/**
- * Computes rows, and contrasts of one turn with several turns, repeat by repeat.
- * @param generation time of a model call, if known
- */
-export function summariseLatency(
-  latency: Latency,
-  generation: GenerationTime | null,
-  provenance: Provenance = {},
-) {
+/** Computes rows, and contrasts of one turn with several turns, repeat by repeat. */
+export function summariseLatency(latency: Latency, provenance: Provenance = {}) {
   const { measurements } = latency;
   const costs = new Map(
     LATENCY_RETRIEVERS.map(({ name }) => [name, requestCosts(latency, name)] as const),
@@ -136,19 +128,16 @@ export function summariseLatency(
     const delay_ms = costs.get(retriever)!.delayMs;
     return { retriever, delay_ms, method, limit, sub_queries: numQueries };
   };
-  const rows = measurements.flatMap((set): LatencyRow[] => {
-    const measured = { ...quartiles(set.samplesMs), predicted: predicted(set) };
-    const counts = { n: set.samplesMs.length, seeds: LATENCY_SETTINGS.seeds.length };
-    const row = (metric: LatencyRow['metric'], convert: (ms: number) => number): LatencyRow => {
-      const figures = Object.entries(measured).map(([name, ms]) => [name, rounded(convert(ms))]);
-      const converted = Object.fromEntries(figures) as typeof measured;
-      return { ...fields(set), ...counts, metric, ...converted };
-    };
-    const wall = row('wall_ms', (ms) => ms);
-    if (!generation) return [wall];
-    const generationMs = generation.msPerCall;
-    return [wall, row('question_ms', (searchMs) => questionMs(set, { searchMs, generationMs }))];
-  });
+  const rows = measurements.map(
+    (set): LatencyRow => ({
+      ...fields(set),
+      n: set.samplesMs.length,
+      seeds: LATENCY_SETTINGS.seeds.length,
+      metric: 'wall_ms',
+      ...quartiles(set.samplesMs),
+      predicted: rounded(predicted(set)),
+    }),
+  );
   const inOneTurn = measurements.filter(({ method }) => method !== 'in-turns');
   const contrasts = inOneTurn.map((set) => {
     const { retriever, numQueries, samplesMs } = set;
@@ -172,7 +161,6 @@ export function summariseLatency(
       ...provenance,
       figures: 'median over repeats; low and high are the quartiles',
       costs: Object.fromEntries(roundedCosts),
-      generation: generation ?? 'unknown',
     },
   };
 }
@@ -207,9 +195,7 @@ const GENERATION_MS = range(41).map((i) => 10 ** (i / 10));
  * the measured time.
  */
 export function questionTimes(rows: readonly LatencyRow[], generation: GenerationTime | null) {
-  const ways = matching(rows, { metric: 'wall_ms' }).filter(
-    ({ method, limit }) => method === 'in-turns' || limit === 'unlimited',
-  );
+  const ways = rows.filter(({ method, limit }) => method === 'in-turns' || limit === 'unlimited');
   const questions = ways.map(({ retriever, method, limit, sub_queries, value: searchMs }) => {
     const asking = { method, numQueries: sub_queries };
     return {
@@ -263,7 +249,7 @@ export const latency: Experiment = {
       ({ name, repeats }) => [name, repeats * seeds.length] as const,
     );
     const loads = [...new Set(values.flatMap(({ load }) => load ?? []))];
-    const tidy = summariseLatency(measured, generation, {
+    const tidy = summariseLatency(measured, {
       ...mergeProvenance(done, {
         seeds,
         repeats: Object.fromEntries(repeats),
@@ -285,6 +271,7 @@ export const latency: Experiment = {
       ...tidy,
       rows,
       contrasts: withAsked(tidy.contrasts),
+      provenance: { ...tidy.provenance, generation: generation ?? 'unknown' },
       predictions: checkPredictions(tidy, [WAITED_FOR_ONCE]),
       finding: `Eight sub-queries in one turn take ${slow} of the time of eight turns if a request takes 50 ms, and ${embedded} if search is in memory.`,
       card: { wallClock: valueTitle('retriever', 'slow-50') },
@@ -298,7 +285,7 @@ export const latency: Experiment = {
         ...questionTimes(tidy.rows, generation),
       },
       figures: {
-        wallClock: intervalChart(matching(rows, { metric: 'wall_ms', asked }), {
+        wallClock: intervalChart(matching(rows, { asked }), {
           title: 'Wall clock of a set of sub-queries, median and quartiles (dashed: the model)',
           subtitle: 'Times of one machine, described at the end of this page',
           x: 'sub_queries',
