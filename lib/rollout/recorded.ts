@@ -217,6 +217,8 @@ function toTrajectory(
     graph: inner?.graph ?? undefined,
   };
   const stated = line.questionType ?? shape ?? inner?.questionType ?? inner?.shape;
+  // Also rejects a graph with a cycle.
+  const derived = questionType({ metadata });
   return {
     ...rest,
     questionId,
@@ -230,7 +232,7 @@ function toTrajectory(
       executedSearches(segments, line.querySeparator).map((queries) => ({ queries, results: [] })),
     answer: finalAnswer(segments),
     modelCalls: segments.filter(({ kind }) => kind === 'policy').length,
-    questionType: stated ?? questionType({ metadata }),
+    questionType: stated ?? derived,
     subQuestionRecall: line.subQuestionRecall ?? coverage,
   };
 }

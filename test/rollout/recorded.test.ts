@@ -257,6 +257,17 @@ describe('parseTrajectory', () => {
       { ...trajectory, segments: [{ kind: 'x', text: '' }] },
       'segments.0.kind',
     ],
+    [
+      'a graph with a cycle',
+      {
+        ...transcript,
+        questionType: 'sequential',
+        metadata: {
+          graph: SEQUENTIAL.metadata.graph!.map((node) => ({ ...node, dependsOn: [node.id] })),
+        },
+      },
+      'acyclic',
+    ],
     ['an overlong transcript', { ...transcript, response: 'a'.repeat(10_000_001) }, '10000001'],
     ['an unknown question type', { ...transcript, questionType: 'round' }, 'questionType'],
   ])('rejects %s', (_, value, message) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aboveMean, signed } from '../../../lib/pages/viewer/browser/detail.js';
-import { describeDiagram, graphColumns } from '../../../lib/pages/viewer/browser/diagram.js';
+import { describeDiagram } from '../../../lib/pages/viewer/browser/diagram.js';
 import { nodesAsked, policyDiagram } from '../../../lib/pages/viewer/browser/diagram.js';
 import { questionDiagram } from '../../../lib/pages/viewer/browser/diagram.js';
 import {
@@ -80,20 +80,8 @@ describe('groups and partners', () => {
 describe('diagrams', () => {
   const unscored = { status: 'unscored' as const };
   const turn = (...queries: string[]) => ({ queries, results: queries.map(() => unscored) });
-  const [comparison, chain] = [data.trajectories[0], data.trajectories[10]];
+  const [comparison] = data.trajectories;
   const graph = comparison.metadata.graph!;
-  const [firstHop, secondHop] = chain.metadata.graph!;
-
-  it.each([
-    [graph, [['q1', 'q2']]],
-    [
-      [firstHop, secondHop],
-      [['q1'], ['q2']],
-    ],
-    [[{ ...firstHop, dependsOn: ['q1'] }], []],
-  ])('put parallel sub-questions in one column', (graph, columns) => {
-    expect(graphColumns(graph).map((column) => column.map(({ id }) => id))).toEqual(columns);
-  });
 
   it.each([
     ['the founding of town0!', ['q1']],
@@ -110,12 +98,6 @@ describe('diagrams', () => {
     expect(columns[1][0]).toMatchObject({ title: 'Town0', detail: 'the least (year)' });
     expect(columns[1][0].from).toEqual(['q1', 'q2']);
     expect(describeDiagram(columns)).toContain('[year (never asked)], then Town0');
-  });
-
-  it('leave out cycles', () => {
-    const metadata = { graph: [{ ...firstHop, dependsOn: ['q2'] }, secondHop] };
-    const columns = questionDiagram({ ...chain, metadata, turns: [] });
-    expect(columns).toMatchObject([[{ id: '', from: [] }]]);
   });
 
   it('show turns in order, and what each sub-query asks for', () => {

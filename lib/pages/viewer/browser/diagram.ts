@@ -1,5 +1,6 @@
 /** Diagrams of question graph and searches. Boxes in one column happen in parallel. */
 import type { SubQuestion } from '../../../data/question.js';
+import { finalNodes, searchPlan } from '../../../data/search-plan.js';
 import { paddedWords } from '../../../text/answer-match.js';
 import { svg } from '../../browser/dom.js';
 import type { ViewerTrajectory } from '../data.js';
@@ -20,21 +21,6 @@ export function nodesAsked(graph: readonly SubQuestion[], query: string): SubQue
   return graph.filter(({ entity }) => words.includes(paddedWords(entity)));
 }
 
-/** Sub-questions by depth in the graph, which may have cycles. */
-export function graphColumns(graph: readonly SubQuestion[]): SubQuestion[][] {
-  const columns: SubQuestion[][] = [];
-  const placed = new Set<string>();
-  while (placed.size < graph.length) {
-    const ready = graph.filter(
-      ({ id, dependsOn }) => !placed.has(id) && dependsOn.every((d) => placed.has(d)),
-    );
-    if (ready.length === 0) break;
-    columns.push(ready);
-    for (const { id } of ready) placed.add(id);
-  }
-  return columns;
-}
-
 /** Id of the answer's box; ids of sub-questions are not empty. */
 const END = '';
 const OPERATIONS = { argmin: 'the least', argmax: 'the greatest' };
@@ -44,7 +30,7 @@ export function questionDiagram({ goldenAnswers, metadata, turns }: ViewerTrajec
   const { graph = [], operation } = metadata;
   const queries = turns.flatMap((turn) => turn.queries);
   const asked = new Set(queries.flatMap((query) => nodesAsked(graph, query)));
-  const columns = graphColumns(graph).map((column) =>
+  const columns = searchPlan(graph, 'parallel').map((column) =>
     column.map(
       (node): Box => ({
         id: node.id,
@@ -55,11 +41,12 @@ export function questionDiagram({ goldenAnswers, metadata, turns }: ViewerTrajec
       }),
     ),
   );
-  const needed = new Set(graph.flatMap(({ dependsOn }) => dependsOn));
-  const last = columns.flat().filter(({ id }) => !needed.has(id));
   const detail = operation ? `${OPERATIONS[operation.kind]} (${operation.attribute})` : 'answer';
   const title = goldenAnswers[0] ?? '–';
-  return [...columns, [{ id: END, kind: 'plain', title, detail, from: last.map(({ id }) => id) }]];
+  return [
+    ...columns,
+    [{ id: END, kind: 'plain', title, detail, from: finalNodes(graph).map(({ id }) => id) }],
+  ];
 }
 
 /** The sub-queries of each turn, then the answer. */
