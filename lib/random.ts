@@ -20,8 +20,10 @@ export interface Random {
   state(): number[];
 }
 
-/** 32-bit FNV-1a with a final avalanche. */
-function hash32(text: string, basis: number): number {
+const FNV_BASIS = 0x811c9dc5;
+
+/** 32-bit FNV-1a over UTF-16 code units with a final avalanche. */
+export function hash32(text: string, basis = FNV_BASIS): number {
   let h = basis >>> 0;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
@@ -33,7 +35,7 @@ function hash32(text: string, basis: number): number {
 export function createRandom(seed: number | string, state?: readonly number[]): Random {
   const name = String(seed);
   let [a, b, c, d] =
-    state ?? [1, 2, 3, 4].map((lane) => hash32(name, 0x811c9dc5 + lane * 0x9e3779b9));
+    state ?? [1, 2, 3, 4].map((lane) => hash32(name, FNV_BASIS + lane * 0x9e3779b9));
   const next = (): number => {
     const t = (((a + b) | 0) + d) | 0;
     d = (d + 1) | 0;

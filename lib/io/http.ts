@@ -12,6 +12,7 @@ export interface JsonRequest {
   body?: object;
   /** Sent as `Authorization: Bearer TOKEN`. */
   token?: string;
+  /** Further attempts if the server is busy, late or unreachable. */
   retries: number;
   /** Wait before the first retry; doubles each time, up to {@link MAX_WAIT_MS}. */
   backOffMs: number;

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { splitContents } from '../data/passage.js';
+import { hash32 } from '../random.js';
 import { parseStored, requireFinite } from '../tensor/safetensors.js';
 import { splitWords } from '../text/words.js';
 import { normalise } from './exact.js';
@@ -95,12 +96,12 @@ export function hashFeatures(text: string, kind: TextKind, options: FeatureOptio
   const countFeatures = (part: string, weight: number): void => {
     const count = (bucket: number) => weights.set(bucket, (weights.get(bucket) ?? 0) + weight);
     for (const word of splitWords(part)) {
-      count(hashText(word, 0, word.length) % wordBuckets);
+      count(hash32(word) % wordBuckets);
       if (gramBuckets === 0) continue;
       const bounded = `<${word}>`;
       for (const length of gramLengths)
         for (let start = 0; start + length <= bounded.length; start++)
-          count(wordBuckets + (hashText(bounded, start, start + length) % gramBuckets));
+          count(wordBuckets + (hash32(bounded.slice(start, start + length)) % gramBuckets));
     }
   };
   if (kind === 'query') countFeatures(text, 1);
@@ -113,15 +114,6 @@ export function hashFeatures(text: string, kind: TextKind, options: FeatureOptio
     buckets: Uint32Array.from(weights.keys()),
     values: Float32Array.from(weights.values(), (weight) => Math.log1p(weight)),
   };
-}
-
-/** 32-bit FNV-1a over UTF-16 code units with a final avalanche. */
-function hashText(text: string, start: number, end: number): number {
-  let hash = 0x811c9dc5;
-  for (let i = start; i < end; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 /**

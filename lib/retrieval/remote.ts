@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { titleSchema } from '../data/flashrag-text.js';
 import { splitContents, withTitle } from '../data/passage.js';
 import { splitCredentials } from '../io/credentials.js';
-import { parseAnswer, requestJson } from '../io/http.js';
+import { parseAnswer, requestJson, type JsonRequest } from '../io/http.js';
 import { boundedArray } from '../io/json.js';
 import { requireInteger, type RetrievedPassage, type Retriever } from './retriever.js';
 
@@ -44,19 +44,13 @@ const responseSchema = z.object({
 });
 type Result = z.infer<typeof responseSchema>['result'];
 
-interface RemoteRetrieverOptions {
+interface RemoteRetrieverOptions extends Partial<
+  Pick<JsonRequest, 'token' | 'retries' | 'backOffMs' | 'maxResponseBytes'>
+> {
   /** The full address, such as `http://127.0.0.1:8000/retrieve`. */
   url: string;
-  /** Sent as `Authorization: Bearer TOKEN`. */
-  token?: string;
-  /** Timeout including retries, in ms. Default: 30,000. */
+  /** Timeout including retries. */
   timeoutMs?: number;
-  /** Retries of a single query if the server is busy or unreachable. Default: 2. */
-  retries?: number;
-  /** Wait before the first retry, in ms, doubled each time. Default: 200. */
-  backOffMs?: number;
-  /** Maximum size of a response in bytes. Default: 64 MiB. */
-  maxResponseBytes?: number;
 }
 
 /**
@@ -66,16 +60,7 @@ interface RemoteRetrieverOptions {
  * a wrong number of results, or unsorted ones.
  */
 export function createRemoteRetriever(options: RemoteRetrieverOptions): Retriever {
-  const {
-    url,
-    token,
-    timeoutMs = 30_000,
-    retries = 2,
-    backOffMs = 200,
-    maxResponseBytes = 1 << 26,
-  } = options;
-  Object.entries({ timeoutMs, maxResponseBytes }).forEach((entry) => requireInteger(...entry));
-  Object.entries({ retries, backOffMs }).forEach(([name, value]) => requireInteger(name, value, 0));
+  const { url, timeoutMs = 30_000, retries = 2, ...limits } = options;
   const { shown: safeUrl } = splitCredentials(url);
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
     throw new TypeError(`Expected url to be an http or https address, but got ${safeUrl}.`);
@@ -88,11 +73,11 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
       const timeout = AbortSignal.timeout(timeoutMs);
       const response = requestJson(url, {
         body: { queries, topk: topK, return_scores: true },
-        token,
         // After a failed batch, the caller sends each query separately.
         retries: queries.length === 1 ? retries : 0,
-        backOffMs,
-        maxResponseBytes,
+        backOffMs: 200,
+        maxResponseBytes: 1 << 26,
+        ...limits,
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
         server: 'a retrieval server',
       });

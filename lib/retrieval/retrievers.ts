@@ -37,6 +37,8 @@ export interface RetrieverOptions {
    * passage file. Default: in `runs/indexes`.
    */
   index?: string;
+  /** Stops the making of an index. */
+  signal?: AbortSignal;
 }
 
 export interface RetrieverKind {
@@ -44,17 +46,12 @@ export interface RetrieverKind {
   readonly create: (
     passages: readonly Passage[],
     options: RetrieverOptions,
-    signal?: AbortSignal,
   ) => Retriever | Promise<Retriever>;
   /**
    * Opens an index of a passage file whose passages stay on disk; undefined if the file
    * is small and has no index.
    */
-  readonly open?: (
-    file: string,
-    options: RetrieverOptions,
-    signal?: AbortSignal,
-  ) => Promise<Retriever | undefined>;
+  readonly open?: (file: string, options: RetrieverOptions) => Promise<Retriever | undefined>;
   /** Whether it compares the vectors of an encoder. */
   readonly isDense?: boolean;
 }
@@ -71,15 +68,11 @@ export const bm25Corpus = (
   { titleWeight = TITLE_WEIGHT, analyzer = DEFAULT_ANALYZER }: RetrieverOptions,
 ): Bm25Corpus => ({ file, titleWeight, analyzer });
 
-async function openBm25(
-  file: string,
-  options: RetrieverOptions,
-  signal?: AbortSignal,
-): Promise<Retriever | undefined> {
+async function openBm25(file: string, options: RetrieverOptions): Promise<Retriever | undefined> {
   const corpus = bm25Corpus(file, options);
   const folder = options.index ?? defaultBm25Folder(corpus);
   const isIndexed = isLargeFile(file) || hasBm25Index(folder);
-  return isIndexed ? openBm25Files(corpus, { folder, signal }) : undefined;
+  return isIndexed ? openBm25Files(corpus, { folder, signal: options.signal }) : undefined;
 }
 
 /**
@@ -129,7 +122,7 @@ const dense = (
 ): RetrieverKind => ({
   name,
   isDense: true,
-  create: async (passages, { encoder: folder = ENCODER, index }, signal) => {
+  create: async (passages, { encoder: folder = ENCODER, index, signal }) => {
     const encoder = await openEncoder(folder);
     const opened = await openIndex(passageVectors(encoder, passages, { index, signal }), signal);
     return createDenseRetriever({ encoder, index: opened, passages });
@@ -176,33 +169,31 @@ export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
  * @param name a name in the registry, or the address of a server with its own passages,
  * which gets the environment's RETRIEVAL_TOKEN: `http://...` for Search-R1's protocol,
  * `milvus://...` for a collection
- * @param options.signal stops the making of an index
  * @throws Error for an unknown name
  */
 export async function createRetriever(
   name: string,
   passages: readonly Passage[] | string,
-  { signal, ...options }: RetrieverOptions & { signal?: AbortSignal } = {},
+  options: RetrieverOptions = {},
 ): Promise<Retriever> {
   const token = process.env.RETRIEVAL_TOKEN;
   if (isMilvusAddress(name))
     return createMilvusRetriever(name, await openEncoder(options.encoder ?? ENCODER), { token });
   if (isAddress(name)) return createRemoteRetriever({ url: name, token });
-  if (typeof passages !== 'string') return RETRIEVERS.get(name).create(passages, options, signal);
+  if (typeof passages !== 'string') return RETRIEVERS.get(name).create(passages, options);
   return (
-    (await openIndex(name, passages, { ...options, signal })) ??
-    RETRIEVERS.get(name).create(await readPassages(passages), options, signal)
+    (await openIndex(name, passages, options)) ??
+    RETRIEVERS.get(name).create(await readPassages(passages), options)
   );
 }
 
 /**
  * Opens a retriever over a passage file whose passages stay on disk; undefined if
  * retriever `name` has none, or the file is small and has no index.
- * @param signal stops the making of an index
  */
 export const openIndex = async (
   name: string,
   file: string,
-  { signal, ...options }: RetrieverOptions & { signal?: AbortSignal },
+  options: RetrieverOptions,
 ): Promise<Retriever | undefined> =>
-  isAddress(name) ? undefined : RETRIEVERS.get(name).open?.(file, options, signal);
+  isAddress(name) ? undefined : RETRIEVERS.get(name).open?.(file, options);

@@ -58,26 +58,12 @@ export interface PassValues<Row> {
   values: Record<string, Float32Array>;
 }
 
-type NamedArrays = Map<string, NamedArray>;
-
 interface PassGradients {
   loss: number;
-  gradients: Weights;
+  /** Arrays if there are several ranks: tensors cannot be sent. */
+  gradients: Weights | Map<string, NamedArray>;
   values: Record<string, Float32Array>;
 }
-
-/** Sends the gradients of a pass to rank 0, and disposes of the tensors sent. */
-const GRADIENTS_CODEC = {
-  encode: async ({ gradients, ...part }: PassGradients) => {
-    const arrays = await toNamedArrays(gradients);
-    disposeWeights(gradients);
-    return { part, arrays };
-  },
-  decode: ({ part, arrays }: { part: Omit<PassGradients, 'gradients'>; arrays: NamedArrays }) => ({
-    ...part,
-    gradients: fromNamedArrays(arrays),
-  }),
-};
 
 /**
  * Computes the loss summed over all passes, and its gradients; ranks other than 0 get
@@ -123,7 +109,10 @@ export async function rowGradients<Row extends Sequence>(
       values[name] = (await tensor.data()) as Float32Array;
       tensor.dispose();
     }
-    return { loss, gradients: part.gradients, values };
+    if (ranks.size === 1) return { loss, gradients: part.gradients, values };
+    const arrays = await toNamedArrays(part.gradients);
+    disposeWeights(part.gradients);
+    return { loss, gradients: arrays, values };
   };
   const split = splitIntoPasses(rows, options.maxTokensPerPass);
   if (split.length === 0)
@@ -132,11 +121,12 @@ export async function rowGradients<Row extends Sequence>(
   let loss = 0;
   const passes: PassValues<Row>[] = [];
   try {
-    const work = { cost: passCost, compute: computePass, ...GRADIENTS_CODEC };
+    const work = { cost: passCost, compute: computePass };
     for await (const [{ indices }, part] of ranks.spread(split, work)) {
       loss += part.loss;
       passes.push({ rows: indices.map((i) => rows[i]), values: part.values });
-      gradients = passes.length > 1 ? addGradients(gradients, part.gradients) : part.gradients;
+      const own = part.gradients instanceof Map ? fromNamedArrays(part.gradients) : part.gradients;
+      gradients = passes.length > 1 ? addGradients(gradients, own) : own;
     }
   } catch (error) {
     disposeWeights(gradients);

@@ -15,13 +15,11 @@ import { createRandom, type Random } from '../random.js';
 import { isCurrent as isNative } from '../tensor/native.js';
 
 /** Work that ranks share. */
-interface SharedWork<Item, Result, Message> {
+interface SharedWork<Item, Result> {
   /** The relative cost of an item. */
   cost: (item: Item) => number;
+  /** Its results are sent to rank 0 by structured clone. */
   compute: (item: Item) => Promise<Result>;
-  /** Converts a result for sending. */
-  encode: (result: Result) => Message | Promise<Message>;
-  decode: (message: Message) => Result;
 }
 
 /** Assigns items to ranks: costly ones first, each to the rank with the least work. */
@@ -58,21 +56,21 @@ export class Ranks {
   }
 
   /** Computes each item on some rank; rank 0 gets all results in order. */
-  async *spread<Item, Result, Message>(
+  async *spread<Item, Result>(
     items: readonly Item[],
-    { cost, compute, encode, decode }: SharedWork<Item, Result, Message>,
+    { cost, compute }: SharedWork<Item, Result>,
   ): AsyncGenerator<[Item, Result]> {
     if (this.size === 1) {
       for (const item of items) yield [item, await compute(item)];
       return;
     }
     const owners = balance(items.map(cost), this.size);
-    const messages: Message[] = [];
+    const results: Result[] = [];
     for (const [i, item] of items.entries())
-      if (owners[i] === this.rank) messages.push(await encode(await compute(item)));
-    const parts = await this.gather(messages);
+      if (owners[i] === this.rank) results.push(await compute(item));
+    const parts = await this.gather(results);
     if (!parts) return;
-    for (const [i, item] of items.entries()) yield [item, decode(parts[owners[i]].shift()!)];
+    for (const [i, item] of items.entries()) yield [item, parts[owners[i]].shift()!];
   }
 
   /** Gathers each rank's value on rank 0; returns null on the others. */
@@ -90,9 +88,6 @@ export class Ranks {
 
 /** The only rank when one process trains alone. */
 export const ALONE = new Ranks();
-
-/** For results that can be sent unchanged. */
-export const AS_IS = { encode: <T>(result: T): T => result, decode: <T>(result: T): T => result };
 
 /**
  * Number of rows that generate together. A row's log-probs depend on its batch in the

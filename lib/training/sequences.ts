@@ -24,7 +24,7 @@ import {
   LOGITS_AT_ONCE,
 } from '../tensor/ops.js';
 import type { Tokenizer } from '../text/tokenizer.js';
-import { ALONE, AS_IS, type Ranks } from './ranks.js';
+import { ALONE, type Ranks } from './ranks.js';
 
 export interface Sequence {
   tokenIds: readonly number[];
@@ -198,8 +198,7 @@ export async function perToken(
     tensor.dispose();
     return values as Float32Array;
   };
-  const work = { cost: passCost, compute: computeValues, ...AS_IS };
-  const results = ranks.spread<Pass, Float32Array, Float32Array>(passes, work);
+  const results = ranks.spread(passes, { cost: passCost, compute: computeValues });
   for await (const [{ indices, batch }, values] of results)
     batch.rows.forEach((row, m) => numbers[indices[row]].push(values[m]));
   return ranks.once(() => numbers);

@@ -4,7 +4,7 @@ import type { Channel } from '../../lib/io/processes.js';
 import { toNamedArrays } from '../../lib/policy/model/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import type { TrainConfig } from '../../lib/training/config.js';
-import { ALONE, AS_IS, Ranks } from '../../lib/training/ranks.js';
+import { ALONE, Ranks } from '../../lib/training/ranks.js';
 import type { StepResult, Trainer } from '../../lib/training/trainer.js';
 import { createTrainer } from '../../lib/training/trainers.js';
 import { cases, isFull } from '../full.js';
@@ -113,9 +113,9 @@ describe('ranks', () => {
           done.push(`${item} on ${ranks.rank}`);
           return item.toUpperCase();
         };
-        const work = { cost: (item: keyof typeof costs) => costs[item], compute, ...AS_IS };
+        const work = { cost: (item: keyof typeof costs) => costs[item], compute };
         const pairs: [string, string][] = [];
-        for await (const pair of ranks.spread<keyof typeof costs, string, string>(
+        for await (const pair of ranks.spread<keyof typeof costs, string>(
           ['a', 'b', 'c', 'd', 'e'],
           work,
         ))

@@ -1,5 +1,5 @@
 /** Shared by the policies for OpenAI's completions and chat completions. */
-import { AnswerError, HttpError } from '../../io/http.js';
+import { AnswerError, HttpError, type JsonRequest } from '../../io/http.js';
 import type { PromptForm } from '../../text/prompts.js';
 
 export interface RemoteOptions {
@@ -12,17 +12,12 @@ export interface RemoteOptions {
   signal?: AbortSignal;
 }
 
-export interface OpenAiOptions extends RemoteOptions {
-  /** Sent as `Authorization: Bearer TOKEN`. */
-  token?: string;
+export interface OpenAiOptions
+  extends
+    RemoteOptions,
+    Partial<Pick<JsonRequest, 'token' | 'timeoutMs' | 'retries' | 'backOffMs'>> {
   /** Maximum number of concurrent requests. Default: 256. */
   maxConcurrency?: number;
-  /** Timeout of a request, in ms. Default: 240,000 (Node's limit is 300,000). */
-  timeoutMs?: number;
-  /** Retries of a request if the server is busy, late or unreachable. Default: 6. */
-  retries?: number;
-  /** Wait before the first retry, in ms, doubled each time. Default: 500. */
-  backOffMs?: number;
 }
 
 /** The API's address without paths such as `/chat/completions`; a query stays. */
@@ -36,7 +31,7 @@ export const endpointUrl = (base: string, path: string): string => base.replace(
 
 export const requestLimits = ({
   token,
-  timeoutMs = 240_000,
+  timeoutMs = 240_000, // Node's limit is 300,000.
   retries = 6,
   backOffMs = 500,
 }: OpenAiOptions) => ({ token, timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26 });
