@@ -6,7 +6,7 @@ import { EXPERIMENTS } from '../experiments/list.js';
 import { runJobs, type RunJobsOptions } from '../experiments/running/jobs.js';
 import { RESULTS, readRecords } from '../experiments/running/records.js';
 import { requireClone } from '../io/paths.js';
-import { startProgress, type Progress } from '../io/progress.js';
+import { startProgress } from '../io/progress.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { describeDuration, interruptible, log as printLine } from './common/cli-utils.js';
 import { backendOption } from './common/options.js';
@@ -22,7 +22,8 @@ interface ExperimentSettings {
 type RunOptions = Omit<ExperimentSettings, 'backend'> &
   Pick<RunJobsOptions, 'start' | 'backend' | 'signal'> & {
     log?: (line: string) => void;
-    startProgress?: (title: string, total: number) => Progress;
+    /** @param share of all work that is done */
+    onProgress?: (share: number, note: string) => void;
   };
 
 /** The experiments that have jobs. */
@@ -78,12 +79,15 @@ export async function runExperiments(
   const wanted = plan.filter(({ seconds }) => seconds > 0);
   if (wanted.length === 0) return;
   const total = Math.max(1, Math.ceil(sum(wanted, ({ seconds }) => seconds)));
-  const progress = (options.startProgress ?? startProgress)('Experiments', total);
+  const progress = startProgress('Experiments', total);
   let before = 0;
   try {
     for (const { experiment, isPrepared, seconds } of wanted) {
-      const report = (fraction: number, note: string): void =>
-        progress.update(Math.floor(before + fraction * seconds), `${experiment.name}: ${note}`);
+      const report = (fraction: number, what: string): void => {
+        const [done, note] = [before + fraction * seconds, `${experiment.name}: ${what}`];
+        progress.update(Math.floor(done), note);
+        options.onProgress?.(done / total, note);
+      };
       if (!isPrepared) {
         const onProgress = (fraction: number): void => report(fraction, 'training');
         await experiment.computation!.prepare!.run({ backend: backend.name, signal, onProgress });

@@ -320,18 +320,9 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
 /** Computes every experiment, without training. */
 const computeEverything = ({ backend, signal, stages }: Run): Promise<void> =>
   stages.run('experiments', async (update) => {
-    const startBar: typeof startProgress = (title, total, first) => {
-      const bar = startProgress(title, total, first);
-      return {
-        update: (done, note) => {
-          bar.update(done, note);
-          update(`${Math.floor((100 * done) / total)} %, ${note ?? ''}`);
-        },
-        stop: () => bar.stop(),
-      };
-    };
-    const options = { out: RESULTS, train: false, backend, signal, startProgress: startBar };
-    await runExperiments(COMPUTED, options);
+    const onProgress = (share: number, note: string): void =>
+      update(`${Math.floor(100 * share)} %, ${note}`);
+    await runExperiments(COMPUTED, { out: RESULTS, train: false, backend, signal, onProgress });
     return 'computed';
   });
 

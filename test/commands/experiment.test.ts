@@ -57,7 +57,7 @@ async function run(
     },
     stop: () => undefined,
   });
-  const [lines, updates]: [string[], [number, string | undefined][]] = [[], []];
+  const [lines, updates]: [string[], [number, string][]] = [[], []];
   const running = runExperiments(
     experiments.filter(({ name }) => names.includes(name)),
     {
@@ -68,10 +68,7 @@ async function run(
       backend,
       start,
       log: (line) => lines.push(line),
-      startProgress: () => ({
-        update: (done, note) => updates.push([done, note]),
-        stop: () => undefined,
-      }),
+      onProgress: (share, note) => updates.push([share, note]),
     },
   );
   const error = await running.then(
@@ -89,8 +86,8 @@ describe('experiment', () => {
       'a: first: 1 of 1 jobs, about 2 min',
       'b: second: 2 runs to train, then its jobs, about 50 s',
     ]);
-    const shown = updates.map(([done, note]) => `${done} ${note}`);
-    expect(shown).toEqual([
+    // Of 150 estimated seconds.
+    expect(updates.map(([share, note]) => `${Math.round(150 * share)} ${note}`)).toEqual([
       '50 a: a/1',
       '100 a: a/1',
       '125 b: training',

@@ -8,7 +8,8 @@ import {
   realModelOthers,
   type FreshRun,
 } from '../../lib/experiments/real-model/answering.js';
-import { realModel, realModelTiming } from '../../lib/experiments/real-model/experiment.js';
+import { realModelTiming } from '../../lib/experiments/real-model/answering.js';
+import { realModel } from '../../lib/experiments/real-model/experiment.js';
 import { realModelFacts } from '../../lib/experiments/real-model/facts.js';
 import {
   ADAPTERS,

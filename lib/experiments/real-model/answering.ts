@@ -27,30 +27,35 @@ import type { Recorded } from '../running/records.js';
 import { timeAnswers, type Contestant, type TimedAnswer } from '../timing.js';
 import {
   adapterPath,
+  ANSWERING,
   answeringAdapter,
   askedQuestions,
   BATCH_SIZE,
+  BY_TOP_K,
   FOLDERS,
   INITIAL,
+  isTrained,
   LIVE_BATCH_SIZE,
   loadRealWorld,
   missingInputs,
   MODEL,
   MULTI_HOP,
+  NUM_TIMED,
   numTest,
   realRollout,
   realRunName,
   RETRIEVER,
+  TIMED,
   timedQuestions,
   TRANSCRIPTS,
   WARM_UP,
   type RealRun,
   type RealWorld,
 } from './settings.js';
-import { makeInitialModel } from './train.js';
+import { makeInitialModel, realTraining } from './train.js';
 
 /** Seconds per answer, in a batch with two processes and alone; for estimates only. */
-export const ROUGH_SECONDS = { batched: 5, alone: 8 };
+const ROUGH_SECONDS = { batched: 5, alone: 8 };
 
 /** There is one model and one warm-up. */
 export const runFields = ({ method, seed }: RealRun) =>
@@ -138,7 +143,7 @@ export async function answerBatches<Run extends RealRun>(
 }
 
 /** Answers a run's questions greedily. */
-export async function answerAll(
+async function answerAll(
   run: RealRun,
   context: WorkContext,
 ): Promise<Answers<RealRun> | undefined> {
@@ -151,14 +156,24 @@ export async function answerAll(
   return answerBatches(run, asking, { ...context, until });
 }
 
-export const answeringJob = async (run: RealRun): Promise<Job<RealRun>> => ({
+const answeringJob = async (run: RealRun): Promise<Job<RealRun>> => ({
   key: `real-model/${realRunName(run)}`,
   hash: await hashRun(run),
   input: run,
   seconds: ROUGH_SECONDS.batched * sum(askedBenchmarks(run), (name) => numTest(name, run.topK)),
 });
 
-export async function timeRuns(
+/** Greedy answers of every trained run. */
+export const realModelComputation = defineComputation<RealRun, Answers<RealRun>>({
+  missing: missingInputs,
+  prepare: realTraining,
+  work: answerAll,
+  jobs: () =>
+    Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isTrained(run)).map(answeringJob)),
+  merge: mergeRecorded,
+});
+
+async function timeRuns(
   runs: readonly RealRun[],
   { onFraction }: WorkContext,
 ): Promise<Recorded<TimedAnswer>> {
@@ -172,6 +187,25 @@ export async function timeRuns(
   const answers = await timeAnswers(contestants, retriever, questions, { onFraction });
   return { answers: answers.map(withoutTexts) };
 }
+
+/** Times depend on the machine, which the provenance names. */
+export const realModelTiming: Experiment = {
+  name: 'real-model-timing',
+  title: 'seconds per real question, methods alternating',
+  computation: defineComputation<readonly RealRun[], Recorded<TimedAnswer>>({
+    missing: missingInputs,
+    processes: 1,
+    threads: 2,
+    work: timeRuns,
+    jobs: async () => {
+      if (!TIMED.every((run) => isTrained(run))) return [];
+      const runs = await Promise.all(TIMED.map(hashRun));
+      const hash = configHash({ numTimed: NUM_TIMED, runs });
+      const seconds = ROUGH_SECONDS.alone * 2 * NUM_TIMED * TIMED.length;
+      return [{ key: 'real-model-timing/seeds-1', hash, input: TIMED, seconds }];
+    },
+  }),
+};
 
 /** `none`: the model without training, within the limits of the second edition. */
 export type Edition = 'none' | 'first' | 'second';
@@ -321,8 +355,21 @@ async function answerFresh(
   return answerBatches(run, asking, { ...context, keep });
 }
 
-/** The answers to a test, for every run that does not reuse another's. */
-function freshExperiment(name: string, title: string, test: EditionsTest): Experiment {
+interface FreshExperiment extends Pick<Experiment, 'name' | 'title'> {
+  test: EditionsTest;
+  /** Estimated seconds per answer. */
+  secondsEach: number;
+  work: (run: FreshRun, context: WorkContext) => Promise<Answers<FreshRun> | undefined>;
+}
+
+/** A job for every run that does not reuse another's answers. */
+export function freshExperiment({
+  name,
+  title,
+  test,
+  secondsEach,
+  work,
+}: FreshExperiment): Experiment {
   const listJob = async (run: FreshRun): Promise<Job<FreshRun>> => {
     const questions = readQuestionIds(test);
     const inputs = await hashEdition(run);
@@ -330,24 +377,33 @@ function freshExperiment(name: string, title: string, test: EditionsTest): Exper
       key: `${name}/${freshName(run)}`,
       hash: configHash({ rollout: freshRollout(run), retriever: RETRIEVER, questions, inputs }),
       input: run,
-      seconds: ROUGH_SECONDS.batched * questions.length,
+      seconds: secondsEach * questions.length,
     };
   };
   const computation = defineComputation<FreshRun, Answers<FreshRun>>({
     missing: missingInputs,
     jobs: () => Promise.all(test.runs.filter((run) => answeringRun(run) === run).map(listJob)),
-    work: (run, context) => answerFresh(test, { run, name: `${name}-${freshName(run)}` }, context),
+    work,
     merge: mergeRecorded,
   });
   return { name, title, computation };
 }
 
-export const realModelFresh = freshExperiment(
+const answeringExperiment = (name: string, title: string, test: EditionsTest): Experiment =>
+  freshExperiment({
+    name,
+    title,
+    test,
+    secondsEach: ROUGH_SECONDS.batched,
+    work: (run, context) => answerFresh(test, { run, name: `${name}-${freshName(run)}` }, context),
+  });
+
+export const realModelFresh = answeringExperiment(
   'real-model-fresh',
   'both editions of a language model on fresh questions',
   MULTI_HOP_TEST,
 );
-export const realModelOthers = freshExperiment(
+export const realModelOthers = answeringExperiment(
   'real-model-others',
   'both editions of a language model on other benchmarks',
   OTHERS_TEST,

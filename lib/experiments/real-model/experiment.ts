@@ -4,12 +4,11 @@ import { rollup, sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/measurement.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { readLog } from '../../io/logs.js';
-import { configHash } from '../../io/provenance.js';
 import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 import { trainingRows, type CurvePoint } from '../../report/training-rows.js';
 import type { ResultParts } from '../../report/result.js';
 import { countText } from '../../text/english.js';
-import { defineComputation, type Experiment } from '../experiment.js';
+import type { Experiment } from '../experiment.js';
 import type { Answered } from '../results/summary.js';
 import type { Answers } from '../running/answers.js';
 import {
@@ -22,71 +21,30 @@ import {
 import type { DevPoint } from '../running/train-runs.js';
 import type { TimedAnswer } from '../timing.js';
 import {
-  answerAll,
-  answeringJob,
   answeringRun,
   freshName,
-  hashRun,
-  mergeRecorded,
   MULTI_HOP_TEST,
   OTHERS_TEST,
   readerPath,
+  realModelComputation,
   realModelFresh,
   realModelOthers,
-  ROUGH_SECONDS,
+  realModelTiming,
   runFields,
-  timeRuns,
   type EditionsTest,
   type FreshRun,
 } from './answering.js';
 import { compareFacts, realModelFacts } from './facts.js';
 import { ABOUT, DYNAMICS, firstEdition, type FirstRead } from './first-edition.js';
 import { compareEditions, compareElsewhere, type FreshAnswer } from './second-edition.js';
-import {
-  adapterPath,
-  ANSWERING,
-  BY_TOP_K,
-  isTrained,
-  missingInputs,
-  NUM_TIMED,
-  TIMED,
-  TRAINED,
-  type RealRun,
-} from './settings.js';
-import { realTraining } from './train.js';
+import { adapterPath, TRAINED, type RealRun } from './settings.js';
 
 export const realModel: Experiment = {
   name: 'real-model',
   title: 'a language model on real questions, before and after RL',
-  computation: defineComputation<RealRun, Answers<RealRun>>({
-    missing: missingInputs,
-    prepare: realTraining,
-    work: answerAll,
-    jobs: () =>
-      Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isTrained(run)).map(answeringJob)),
-    merge: mergeRecorded,
-  }),
+  computation: realModelComputation,
   reads: ['real-model', realModelFresh.name, realModelOthers.name, realModelFacts.name],
   result: compareRealModel,
-};
-
-/** Times depend on the machine, which the provenance names. */
-export const realModelTiming: Experiment = {
-  name: 'real-model-timing',
-  title: 'seconds per real question, methods alternating',
-  computation: defineComputation<readonly RealRun[], Recorded<TimedAnswer>>({
-    missing: missingInputs,
-    processes: 1,
-    threads: 2,
-    work: timeRuns,
-    jobs: async () => {
-      if (!TIMED.every((run) => isTrained(run))) return [];
-      const runs = await Promise.all(TIMED.map(hashRun));
-      const hash = configHash({ numTimed: NUM_TIMED, runs });
-      const seconds = ROUGH_SECONDS.alone * 2 * NUM_TIMED * TIMED.length;
-      return [{ key: 'real-model-timing/seeds-1', hash, input: TIMED, seconds }];
-    },
-  }),
 };
 
 /** The lines of a file in every trained run's adapter folder. */

@@ -6,28 +6,24 @@ import { questionType, type Question } from '../../data/question.js';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import type { QuestionKey } from '../../evaluation/selections.js';
 import { where } from '../../evaluation/table.js';
-import { configHash } from '../../io/provenance.js';
 import { loadLocalPolicy } from '../../policy/folders/model-folder.js';
 import type { Generation, Policy, SamplingOptions } from '../../policy/policy.js';
 import { createExpert } from '../../training/expert.js';
-import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import type { WorkContext } from '../experiment.js';
 import { splitNames, summarise, type Answered } from '../results/summary.js';
 import type { Answers } from '../running/answers.js';
 import {
   answerBatches,
   findQuestions,
+  freshExperiment,
   freshName,
   freshRollout,
-  hashEdition,
   makeEdition,
-  mergeRecorded,
   MULTI_HOP_TEST,
   openWorld,
-  readQuestionIds,
   type FreshRun,
 } from './answering.js';
 import { decodeMethod, encodeMethod, type FreshAnswer } from './second-edition.js';
-import { missingInputs, RETRIEVER } from './settings.js';
 
 const PARALLEL = 'untrained:parallel';
 const RUNS: readonly FreshRun[] = [
@@ -87,27 +83,13 @@ async function answerFromFacts(
   return answerBatches(run, { name: `facts-${freshName(run)}`, ...asking }, context);
 }
 
-async function factsJob(run: FreshRun): Promise<Job<FreshRun>> {
-  const inputs = await hashEdition(run);
-  const questions = readQuestionIds(MULTI_HOP_TEST);
-  return {
-    key: `real-model-facts/${freshName(run)}`,
-    hash: configHash({ rollout: freshRollout(run), retriever: RETRIEVER, questions, inputs }),
-    input: run,
-    seconds: 0.6 * questions.length,
-  };
-}
-
-export const realModelFacts: Experiment = {
+export const realModelFacts = freshExperiment({
   name: 'real-model-facts',
   title: 'what a language model concludes from facts that are stated for it',
-  computation: defineComputation<FreshRun, Answers<FreshRun>>({
-    missing: missingInputs,
-    jobs: () => Promise.all(RUNS.map(factsJob)),
-    work: answerFromFacts,
-    merge: mergeRecorded,
-  }),
-};
+  test: { file: MULTI_HOP_TEST.file, runs: RUNS },
+  secondsEach: 0.6,
+  work: answerFromFacts,
+});
 
 /** Computes what each model concludes, and what RL changes. */
 export function compareFacts({ answers, provenance }: Answered<FreshAnswer>) {

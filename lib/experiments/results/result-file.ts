@@ -12,7 +12,7 @@ import {
 } from '../../evaluation/measurement.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { summariseResults, type SummaryOptions } from '../../evaluation/table.js';
-import { readJsonLines, writeFileSafely } from '../../io/files.js';
+import { jsonLine, readJsonLines, writeFileSafely } from '../../io/files.js';
 import { packagePath, shortPath } from '../../io/paths.js';
 import { runConcurrently, serve, startWorker, withWorkers } from '../../io/processes.js';
 import { configHash, contentHash } from '../../io/provenance.js';
@@ -39,17 +39,6 @@ async function resultHash(folder: string): Promise<string> {
   return configHash({ code, answers: await contentHash(files), files: files.length });
 }
 
-/** Formats JSON with one row per line: compact, with readable diffs. */
-function formatResult({ rows, contrasts, frames, ...rest }: ExperimentResult): string {
-  const lines = (items: readonly object[]): string =>
-    `[${items.map((item) => `\n${JSON.stringify(item)}`).join(',')}\n]`;
-  const named = Object.entries(frames).map(
-    ([name, items]) => `${JSON.stringify(name)}: ${lines(items)}`,
-  );
-  const head = JSON.stringify(rest, null, 1).slice(0, -2);
-  return `${head},\n"rows": ${lines(rows)},\n"contrasts": ${lines(contrasts)},\n"frames": {${named.join(',\n')}}}\n`;
-}
-
 /** The result in a file, or null if there is none. */
 export const readResult = (file: string): ExperimentResult | null =>
   existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ExperimentResult) : null;
@@ -74,7 +63,7 @@ export async function ensureResult(name: string, folder = RESULTS): Promise<Expe
   if (kept?.hash === hash) return kept;
   const parts = await experiment.result!(folder);
   const result = { predictions: [], frames: {}, figures: {}, card: {}, ...parts, name, hash };
-  await writeFileSafely(file, formatResult(result));
+  await writeFileSafely(file, jsonLine(result));
   return result;
 }
 
