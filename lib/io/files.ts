@@ -194,7 +194,6 @@ export async function removePartial(folder: string): Promise<void> {
 
 const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
-/** @throws Error naming the other format that the first bytes belong to */
 function requireText(bytes: Uint8Array, path: string): void {
   const other = isGzip(bytes) ? undefined : nameFormat(bytes);
   if (other)
@@ -310,11 +309,7 @@ export function readAt(file: number, array: ArrayBufferView, position: number): 
 
 /** Reads a JSON file. @throws Error naming a file that is missing or not JSON */
 export async function readJson(path: string, parse = parsePlainJson): Promise<unknown> {
-  const bytes = await fs.readFile(path).catch((cause: NodeJS.ErrnoException) => {
-    throw new Error(`Could not read ${shortPath(path)} (${cause.code}). Check the path.`, {
-      cause,
-    });
-  });
+  const bytes = await fs.readFile(path).catch(naming(path));
   const text = decodeText(bytes, path);
   try {
     return parse(text);

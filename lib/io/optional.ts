@@ -46,7 +46,6 @@ export function installCommand(name: OptionalPackage, inClone = isClone()): stri
   return `${before}npm install ${name}@${manifest.peerDependencies[name].replace('^', '')}${options}`;
 }
 
-/** @throws Error with the command that installs the package */
 function attempt<T>(name: OptionalPackage, load: () => T): T {
   try {
     return load();

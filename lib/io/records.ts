@@ -65,7 +65,6 @@ export const recordFiles = (folder: string): string[] =>
         .map((name) => join(folder, name))
     : [];
 
-/** @throws Error naming the file if it is invalid */
 function parseRecord<T>(file: string, parse: () => string): ResultRecord<T> {
   try {
     return recordSchema.parse(JSON.parse(parse())) as ResultRecord<T>;

@@ -67,7 +67,6 @@ const isSkipped = (cell: CodeCell): boolean => hasTag(cell, 'skip-execution');
 /** How long a rejection may take to appear after the last cell. */
 const SETTLE_MS = 200;
 
-/** @throws Error naming the kernel if it is not TypeScript's */
 function requireTypeScript(file: string, notebook: Notebook): void {
   if (isTypeScript(notebook)) return;
   const { kernelspec } = notebook.metadata;

@@ -258,7 +258,6 @@ const TEXTS_FILES = 'bert roberta distilbert camembert albert xlm-roberta xlnet'
   .map((name) => `sentence_${name}_config.json`);
 const CONFIG_FILE = 'config_sentence_transformers.json';
 
-/** @throws Error naming the file and the field that is invalid */
 const readSettings = async <T>(file: string, schema: z.ZodType<T>): Promise<T> =>
   parseAs(schema, await readJsonIfExists(file), `settings of an encoder in ${shortPath(file)}`);
 
@@ -292,7 +291,6 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
   return e5 ? E5_PROMPTS : { query: '', passage: '' };
 }
 
-/** @throws Error unless the model is a transformer with mean pooling and unit length */
 async function requireMeanPooling(folder: string): Promise<void> {
   const refuse = (file: string, what: string): never => {
     throw new Error(

@@ -208,11 +208,7 @@ const PROBE =
   'The Amélie’s O’Brien d’Arc, running; ＡＢＣ ﬁne 1,972 Łódź ə ёлка Hawaiʻi Straße ΣΊΣΥΦΟΣ 青石镇 東京タワー เมืองหลวง दिन फ़िल्म Ŋ ƙasa مدرسة على كِتَاب ۱۹ کتابی خانۀ ہے हिन्दी न्याय चाँद คำตอบ ຄຳຕອບ O‘z ז׳ב';
 
 async function describeState({ file, analyzer }: Bm25Corpus): Promise<Manifest['state']> {
-  const handle = await open(file).catch((cause: NodeJS.ErrnoException) => {
-    throw new Error(`Could not read ${shortPath(file)} (${cause.code}). Check the path.`, {
-      cause,
-    });
-  });
+  const handle = await open(file);
   const { size, mtimeMs } = await handle.stat();
   const blocks = Buffer.alloc(NUM_BLOCKS * BLOCK_SIZE);
   for (let i = 0; i < NUM_BLOCKS; i++) {

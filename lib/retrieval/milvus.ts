@@ -76,7 +76,6 @@ const EXAMPLE = 'milvus://127.0.0.1:19530/passages';
 
 export const isMilvusAddress = (name: string): boolean => name.startsWith('milvus:');
 
-/** @throws TypeError unless the address is `milvus://HOST:PORT/COLLECTION` */
 function parseAddress(text: string): { address: string; collection: string } {
   const [, address, collection] = /^milvus:\/\/([^/@\s]+)\/(\w+)$/.exec(text) ?? [];
   if (collection) return { address, collection };
@@ -119,7 +118,6 @@ interface MilvusOptions {
 const describeEncoder = (name: string, dimensions: number, hash?: string): string =>
   `${name} (${dimensions} dimensions${hash ? `, hash ${hash}` : ''})`;
 
-/** @throws Error if another program built the collection, or with another encoder */
 async function readManifest(client: MilvusClient, collection: string, encoder: Encoder) {
   const { schema } = checked(await client.describeCollection({ collection_name: collection }));
   const { data: manifest } = manifestSchema.safeParse(tryParseJson(schema.description));

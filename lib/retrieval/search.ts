@@ -155,7 +155,6 @@ async function request(
   }
 }
 
-/** @throws Error naming what a custom retriever returned instead of passages */
 function requireLists(lists: readonly unknown[], numQueries: number): void {
   const isList = Array.isArray(lists);
   if (!isList || lists.length !== numQueries)

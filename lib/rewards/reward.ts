@@ -121,7 +121,6 @@ function callReward(
   }
 }
 
-/** @throws RangeError naming the reward, question and value if it is not finite */
 function requireFinite(what: string, value: unknown, { question }: ScoringInput): void {
   if (Number.isFinite(value)) return;
   const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);

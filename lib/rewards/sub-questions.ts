@@ -6,14 +6,8 @@ import { paddedWords } from '../text/answer-match.js';
 
 export type Searches = readonly (readonly string[])[];
 
-interface AskedEntity {
-  entity: string;
-  /** Whether a sub-query contains the entity's name. */
-  asked: boolean;
-}
-
-/** The entities of the independent sub-questions, and whether each was asked. */
-export function askedEntities(question: Question, searches: Searches): AskedEntity[] {
+/** The entities of the independent sub-questions, and whether a sub-query names each. */
+export function askedEntities(question: Question, searches: Searches) {
   const queries = searches.flat().map(paddedWords);
   return independentSubQuestions(question.metadata.graph ?? []).map(({ entity }) => ({
     entity,

@@ -84,7 +84,6 @@ export function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue
   };
 }
 
-/** @throws Error naming what a policy of the caller returned instead of generations */
 function requireGenerations(
   generations: readonly Partial<Generation>[],
   numRows: number,

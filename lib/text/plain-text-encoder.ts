@@ -2,22 +2,11 @@
 import type { PackageTokenizer } from './reference-tokenizer.js';
 import { escapeRegex } from './regex.js';
 
-interface PlainTextEncoder {
-  /** Never yields a special token. */
-  encode: (text: string) => number[];
-  /** Encodes a text whose special tokens are meant, such as a chat template's. */
-  parse: (text: string) => number[];
-  /** Whether both give the same ids. */
-  isPlain: (text: string) => boolean;
-  /** Puts a space inside each name of a special token. */
-  breakNames: (text: string) => string;
-}
-
 /** @param special the special tokens */
 export function createPlainTextEncoder(
   tokenizer: PackageTokenizer,
   special: readonly { content: string; id?: number }[],
-): PlainTextEncoder {
+) {
   // Splits after the first character of a special token's name, so that no part contains
   // the whole name.
   const insideNames = special.map(
@@ -57,9 +46,13 @@ export function createPlainTextEncoder(
     return ids.flat();
   };
   return {
-    encode: (text) => text.split(breaks).flatMap(encodePart),
+    /** Never yields a special token. */
+    encode: (text: string): number[] => text.split(breaks).flatMap(encodePart),
+    /** Encodes a text whose special tokens are meant, such as a chat template's. */
     parse,
-    isPlain: (text) => !breaks.test(text) && !hasSpecial(text),
-    breakNames: (text) => text.split(breaks).join(' '),
+    /** Whether both give the same ids. */
+    isPlain: (text: string): boolean => !breaks.test(text) && !hasSpecial(text),
+    /** Puts a space inside each name of a special token. */
+    breakNames: (text: string): string => text.split(breaks).join(' '),
   };
 }

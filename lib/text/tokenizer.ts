@@ -146,7 +146,6 @@ const vocabEntries = (vocab: Vocab): [string, number][] =>
     ? vocab.map((entry, id) => [String([entry].flat()[0]), id])
     : Object.entries(vocab);
 
-/** @throws Error for an added token with two ids or with the id of another token */
 function requireUniqueIds(vocab: Vocab, added: TokenizerJson['added_tokens']): void {
   const entries = added.map(({ content, id }): [string, number] => [content, id]);
   const ids = new Map(entries);

@@ -49,7 +49,6 @@ function normalised(
   });
 }
 
-/** @throws RangeError unless rewards come in whole groups of at least two */
 function checkGroups(rewards: readonly unknown[], groupSize: number): void {
   if (!Number.isInteger(groupSize) || groupSize < 2)
     throw new RangeError(`Expected groupSize to be an integer >= 2, but got ${groupSize}.`);

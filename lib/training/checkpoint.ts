@@ -120,7 +120,6 @@ async function removeOlder(folder: string, step: number): Promise<void> {
       await rm(join(folder, name), { recursive: true });
 }
 
-/** @throws Error naming the file that is missing, damaged or invalid */
 async function readCheckpoint(
   folder: string,
   step: number,

@@ -134,7 +134,6 @@ export async function runTraining(run: TrainingRun): Promise<void> {
   }
 }
 
-/** @throws RangeError if other processes could not train the same model */
 async function openRanks(run: TrainingRun): Promise<Ranks> {
   const { processes: size = 1, modelFolder } = run;
   if (!Number.isInteger(size) || size < 1)
@@ -288,7 +287,6 @@ async function restore(
   return { rollbacks, best, rewards };
 }
 
-/** @throws Error if `keepSteps` has a step that is already past */
 function requireKept({ folder, keepSteps = [] }: TrainingRun, numDone: number): void {
   const isKept = (step: number): boolean =>
     existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));

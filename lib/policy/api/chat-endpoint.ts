@@ -21,12 +21,6 @@ interface Sent {
   maxResponseBytes?: number;
 }
 
-interface ChatEndpoint {
-  post: (sent: Sent) => Promise<RawReply>;
-  /** Passes on thoughts, in tags, and text as they arrive. */
-  stream: (sent: Sent, onText: NonNullable<ReplyOptions['onText']>) => Promise<RawReply>;
-}
-
 const replyFrom = ({ choices, model, usage }: z.infer<typeof completionSchema>): RawReply => ({
   ...choices[0],
   model,
@@ -40,7 +34,7 @@ const replyFrom = ({ choices, model, usage }: z.infer<typeof completionSchema>):
 export function createChatEndpoint(
   base: string,
   limits: ReturnType<typeof requestLimits> & { server: string },
-): ChatEndpoint {
+) {
   const url = endpointUrl(base, '/chat/completions');
   const { shown } = splitCredentials(base);
   const post = async (sent: Sent): Promise<RawReply> => {
@@ -48,6 +42,7 @@ export function createChatEndpoint(
     return replyFrom(parseAnswer(completionSchema, answer, `a chat completion from ${shown}`));
   };
 
+  /** Passes on thoughts, in tags, and text as they arrive. */
   const stream = async (
     sent: Sent,
     onText: NonNullable<ReplyOptions['onText']>,

@@ -253,7 +253,6 @@ const returnsIds = (ask: () => Promise<Choice>): Promise<boolean> =>
 /** Rounding can give a certain token a little more than 0. */
 const MAX_LOG_PROB = 0.01;
 
-/** @throws AnswerError if the ids of an answer are unusable */
 function readIds(
   { token_ids: ids, logprobs }: Choice,
   { base, maxNewTokens, vocabSize }: { base: string; maxNewTokens: number; vocabSize: number },

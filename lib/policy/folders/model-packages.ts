@@ -84,7 +84,6 @@ const PLATFORM = 'manylinux2014_x86_64';
 /** Checksums of a folder, in the format of `sha256sum -c`. */
 const CHECKSUMS = 'SHA256SUMS';
 
-/** @throws Error naming what is missing, with the remedy */
 async function findPip(): Promise<string> {
   const python = findProgram('python3') ?? findProgram('python');
   if (!python)

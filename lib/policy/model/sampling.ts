@@ -1,11 +1,5 @@
 import type { Random } from '../../random.js';
 
-interface Sample {
-  tokenId: number;
-  /** In nats, before the cut at top-p. */
-  logProb: number;
-}
-
 /** Indices of the smallest set of most probable tokens whose sum reaches `topP`. */
 function nucleus(probabilities: ArrayLike<number>, topP: number): number[] {
   const order = Array.from({ length: probabilities.length }, (_, i) => i).sort(
@@ -55,7 +49,7 @@ export function sampleToken(
   probabilities: ArrayLike<number>,
   { isGreedy, topP }: { isGreedy: boolean; topP: number },
   random: Random,
-): Sample {
+) {
   let tokenId: number;
   if (isGreedy) tokenId = argmax(probabilities);
   else if (topP >= 1) tokenId = drawIndex(probabilities, random);
@@ -64,6 +58,7 @@ export function sampleToken(
     const weights = candidates.map((i) => probabilities[i]);
     tokenId = candidates[drawIndex(weights, random)];
   }
+  // In nats, before the cut at top-p.
   const logProb = Math.log(probabilities[tokenId]);
   if (Number.isNaN(logProb))
     throw new Error(
