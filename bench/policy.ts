@@ -19,7 +19,6 @@ import {
   type BackendName,
 } from '../lib/tensor/backend.js';
 import { buildPrompt } from '../lib/text/prompts.js';
-import { supervisedGradients } from '../lib/training/gradients.js';
 import { modelPath } from '../lib/training/models.js';
 import { totalWeight } from '../lib/training/sequences.js';
 import {
@@ -31,6 +30,7 @@ import {
   timed,
   type Comparison,
 } from './support/peer.js';
+import { supervisedGradients } from '../tools/warm-up/supervised-gradients.js';
 
 type Work = Pick<Comparison, 'work' | 'batch' | 'counted'>;
 

@@ -71,6 +71,8 @@ const CONSISTENCY = { strong: 0, eventually: 3 };
 /** Milvus's maximum text length in bytes. */
 const MAX_BYTES = 65_535;
 const BATCH_SIZE = 1000;
+/** Number of candidates that HNSW keeps while it searches. */
+const EF_SEARCH = 64;
 
 const EXAMPLE = 'milvus://127.0.0.1:19530/passages';
 
@@ -235,13 +237,8 @@ export async function buildMilvusCollection(
 export async function createMilvusRetriever(
   source: string,
   encoder: Encoder,
-  {
-    token,
-    efSearch = 64,
-    connect: open = connect,
-  }: MilvusOptions & Pick<HnswOptions, 'efSearch'> = {},
+  { token, connect: open = connect }: MilvusOptions = {},
 ): Promise<Retriever> {
-  requireInteger('efSearch', efSearch);
   const { address, collection } = parseAddress(source);
   const name = { collection_name: collection };
   const client = open(address, token);
@@ -266,7 +263,7 @@ export async function createMilvusRetriever(
           limit: topK,
           // Otherwise vectors are returned, too.
           output_fields: ['id', 'contents'],
-          params: { ef: Math.max(efSearch, topK) },
+          params: { ef: Math.max(EF_SEARCH, topK) },
           consistency_level: CONSISTENCY.eventually,
         }),
       );

@@ -135,22 +135,6 @@ export async function rowGradients<Row extends Sequence>(
   return { loss, gradients, passes };
 }
 
-/**
- * Gradients of the weighted mean cross-entropy over rows. The caller disposes of them.
- * @param options.totalWeight divides the summed loss: the total weight of the step's
- * tokens
- */
-export function supervisedGradients(
-  weights: Weights,
-  rows: readonly Sequence[],
-  options: PassOptions & { totalWeight: number },
-): ReturnType<typeof rowGradients> {
-  return rowGradients(weights, rows, options, (logProbs, _, { lossWeights }) => {
-    const negated = lossWeights.map((weight) => -weight / options.totalWeight);
-    return { loss: tf.sum<tf.Scalar>(tf.mul(logProbs, tf.tensor1d(negated))) };
-  });
-}
-
 /** The loss and its gradients in all `weights`. The caller disposes of both. */
 export function lossAndGradients(
   weights: Weights,

@@ -4,19 +4,19 @@ import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { isLarge } from '../../lib/policy/model/families.js';
 import { rotaryTable } from '../../lib/policy/model/transformer.js';
-import { randomWeights } from '../../lib/policy/model/weights.js';
 import type { SampledToken, SamplingOptions } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { sequenceLogProbs } from '../../lib/training/sequences.js';
 import { CONFIG, TOKENIZER } from '../training/tiny.js';
+import { randomModelWeights } from '../../tools/warm-up/random-weights.js';
 
 vi.mock('../../lib/policy/model/families.js', { spy: true });
 
 const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: [] };
 
 await useBackend('wasm');
-const weights = randomWeights(config, createRandom(5));
+const weights = randomModelWeights(config, createRandom(5));
 // Sharper than a fresh model, so that a wrong mask or position changes log-probs.
 weights.embed = tf.tidy(() => tf.mul(weights.embed, 40));
 const policy = new LocalPolicy('test', weights, config, TOKENIZER);

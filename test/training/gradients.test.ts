@@ -3,16 +3,11 @@ import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createAdapter, mergeAdapter, withAdapter } from '../../lib/policy/model/lora.js';
 import { rotaryTable } from '../../lib/policy/model/transformer.js';
-import { disposeWeights, randomWeights, type Weights } from '../../lib/policy/model/weights.js';
+import { disposeWeights, type Weights } from '../../lib/policy/model/weights.js';
 import { createRandom, type Random } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { FrozenLayerCache } from '../../lib/training/adapter.js';
-import {
-  clipByGlobalNorm,
-  lossAndGradients,
-  rowGradients,
-  supervisedGradients,
-} from '../../lib/training/gradients.js';
+import { clipByGlobalNorm, lossAndGradients, rowGradients } from '../../lib/training/gradients.js';
 import { grpoLoss } from '../../lib/training/grpo.js';
 import {
   batchLogProbs,
@@ -22,6 +17,8 @@ import {
   type Sequence,
 } from '../../lib/training/sequences.js';
 import { CONFIG } from './tiny.js';
+import { randomModelWeights } from '../../tools/warm-up/random-weights.js';
+import { supervisedGradients } from '../../tools/warm-up/supervised-gradients.js';
 
 const ROWS: Sequence[] = [
   {
@@ -37,7 +34,7 @@ const BATCH = packSequences(ROWS);
 const LORA = { rank: 2, alpha: 4 };
 
 await useBackend('wasm');
-const weights = randomWeights(CONFIG, createRandom('gradients'));
+const weights = randomModelWeights(CONFIG, createRandom('gradients'));
 // Wider than a fresh embedding, so that the loss is far from uniform.
 weights.embed = tf.mul(weights.embed, 20);
 const table = rotaryTable(CONFIG, CONFIG.maxPositionEmbeddings);

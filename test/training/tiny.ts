@@ -7,7 +7,6 @@ import type { Passage } from '../../lib/data/passage.js';
 import type { Question, SubQuestion } from '../../lib/data/question.js';
 import type { ModelConfig } from '../../lib/policy/model/families.js';
 import type { Model } from '../../lib/policy/model/model.js';
-import { randomWeights } from '../../lib/policy/model/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Reward } from '../../lib/rewards/reward.js';
@@ -18,6 +17,7 @@ import type { TrainerName } from '../../lib/training/methods.js';
 import { trainBpe, TAG_TOKENS } from '../../tools/warm-up/tokenizer.js';
 import { subQuestion } from '../data/questions.js';
 import { makePassages } from '../retrieval/passages.js';
+import { randomModelWeights } from '../../tools/warm-up/random-weights.js';
 
 export const PASSAGES: Passage[] = makePassages([
   'Ada Stone\nAda Stone is a singer born in 1922.',
@@ -126,7 +126,7 @@ export const tinyModel = (seed = 3): Model => ({
   config: CONFIG,
   tokenizer: TOKENIZER,
   tokenizerJson: TOKENIZER_JSON,
-  weights: randomWeights(CONFIG, createRandom(seed)),
+  weights: randomModelWeights(CONFIG, createRandom(seed)),
 });
 
 /**
@@ -138,7 +138,7 @@ export const tinyModel = (seed = 3): Model => ({
  */
 export function chattyModel(more: readonly string[] = []): Model {
   const config = { ...CONFIG, tieWordEmbeddings: false };
-  const weights = randomWeights(config, createRandom('chatty'));
+  const weights = randomModelWeights(config, createRandom('chatty'));
   const favourites = new Set(
     ['<search>', '</search>', '<answer>', '</answer>', ' Reed', ...more].flatMap((text) =>
       TOKENIZER.encode(text),

@@ -13,7 +13,7 @@ import { asScript } from '../../lib/io/processes.js';
 import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 import { loadModel, saveModel } from '../../lib/policy/folders/model-folder.js';
 import type { Model } from '../../lib/policy/model/model.js';
-import { disposeWeights, randomWeights } from '../../lib/policy/model/weights.js';
+import { disposeWeights } from '../../lib/policy/model/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
@@ -26,6 +26,7 @@ import { writeModelCard } from './model-card.js';
 import { findRecipe, TRAINED_FROM, SMALL_MODEL } from './recipes.js';
 import { runWarmUp, totalSteps, type SupervisedStep } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';
+import { randomModelWeights } from './random-weights.js';
 
 const REPORT_EVERY = 50;
 
@@ -107,7 +108,7 @@ function freshModel(seed: number): Model {
     config: SMALL_MODEL,
     tokenizerJson,
     tokenizer: createTokenizer(tokenizerJson),
-    weights: randomWeights(SMALL_MODEL, createRandom(seed).fork('weights')),
+    weights: randomModelWeights(SMALL_MODEL, createRandom(seed).fork('weights')),
   };
 }
 

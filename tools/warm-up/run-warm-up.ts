@@ -15,9 +15,10 @@ import { disposeWeights, type Weights } from '../../lib/policy/model/weights.js'
 import { createRandom } from '../../lib/random.js';
 import { AdamW, scheduledRate } from '../../lib/training/adamw.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
-import { clipByGlobalNorm, supervisedGradients } from '../../lib/training/gradients.js';
+import { clipByGlobalNorm } from '../../lib/training/gradients.js';
 import { totalWeight } from '../../lib/training/sequences.js';
 import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
+import { supervisedGradients } from './supervised-gradients.js';
 
 export interface SupervisedStep {
   step: number;

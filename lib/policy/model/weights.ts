@@ -4,7 +4,6 @@
  * exceptions. Checkpoints have other names, and store output by input.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import type { Random } from '../../random.js';
 import { requireTensor, type NamedArray, type Tensors } from '../../tensor/safetensors.js';
 import { isLarge, weightSlots, type ModelConfig, type Slot } from './families.js';
 
@@ -162,30 +161,6 @@ export async function arraysFromWeights(
     }
   }
   return arrays;
-}
-
-/**
- * Random normal weights. Deviations: 0.02 for embeddings as in GPT-2; 1/sqrt(rows) for
- * products, which keeps activations alive in narrow models where 0.02 does not; 1/sqrt(2
- * layers) of that for products that end in a residual. Gains are 1, biases 0. The caller
- * disposes of them.
- */
-export function randomWeights(config: ModelConfig, random: Random): Weights {
-  const weights: Weights = {};
-  for (const { key, shape, kind } of weightSlots(config)) {
-    const isResidual = key.endsWith('.o') || key.endsWith('.down');
-    const deviation =
-      (kind === 'embedding' ? 0.02 : 1 / Math.sqrt(shape[0])) /
-      (isResidual ? Math.sqrt(2 * config.numLayers) : 1);
-    const stream = random.fork(key);
-    const constant = { gain: 1, bias: 0 }[kind as string];
-    const values = Float32Array.from(
-      { length: tf.util.sizeFromShape(shape) },
-      () => constant ?? stream.normal() * deviation,
-    );
-    weights[key] = tf.tensor(values, shape);
-  }
-  return weights;
 }
 
 export function disposeWeights(weights: Weights): void {

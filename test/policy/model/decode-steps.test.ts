@@ -3,13 +3,13 @@ import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { LocalPolicy } from '../../../lib/policy/local-policy.js';
-import { randomWeights } from '../../../lib/policy/model/weights.js';
 import type { Generation } from '../../../lib/policy/policy.js';
 import { createRandom } from '../../../lib/random.js';
 import { useBackend, type BackendName } from '../../../lib/tensor/backend.js';
 import { canCapture } from '../../../lib/tensor/graph.js';
 import { HAS_NATIVE, HAS_WEBGPU } from '../../tensor/has-backend.js';
 import { CONFIG, TOKENIZER } from '../../training/tiny.js';
+import { randomModelWeights } from '../../../tools/warm-up/random-weights.js';
 
 /** A quarter of the vocabulary ends a row, so that rows end at different steps. */
 const config = {
@@ -29,7 +29,7 @@ const optionsOf = (turn: number, contexts: readonly unknown[]) => ({
   randoms: contexts.map((_, i) => createRandom(`turn ${turn}, row ${i}`)),
 });
 const policyOf = (): LocalPolicy =>
-  new LocalPolicy('test', randomWeights(config, createRandom(5)), config, TOKENIZER);
+  new LocalPolicy('test', randomModelWeights(config, createRandom(5)), config, TOKENIZER);
 
 /** Three turns, each extending the cache of the one before. */
 async function generated(backend: BackendName): Promise<Generation[][]> {

@@ -1,12 +1,12 @@
 /** A warm-up of a one-layer model that takes a second. */
 import type { Model } from '../../../lib/policy/model/model.js';
-import { randomWeights } from '../../../lib/policy/model/weights.js';
 import { createRandom } from '../../../lib/random.js';
 import { createTokenizer } from '../../../lib/text/tokenizer.js';
 import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
 import type { WarmUpOptions } from '../../../tools/warm-up/rows.js';
 import type { WarmUpRun } from '../../../tools/warm-up/run-warm-up.js';
 import { trainTokenizer } from '../../../tools/warm-up/tokenizer.js';
+import { randomModelWeights } from '../../../tools/warm-up/random-weights.js';
 
 const tokenizerJson = trainTokenizer(createRandom('tokenizer'), SMALL_MODEL.vocabSize);
 const config = { ...SMALL_MODEL, hiddenSize: 16, intermediateSize: 24, headDim: 4, numLayers: 1 };
@@ -15,7 +15,7 @@ export const smallModel = (): Model => ({
   config,
   tokenizerJson,
   tokenizer: createTokenizer(tokenizerJson),
-  weights: randomWeights(config, createRandom(3)),
+  weights: randomModelWeights(config, createRandom(3)),
 });
 
 const optionsOf = (mix: WarmUpOptions['mix']): WarmUpOptions => ({
