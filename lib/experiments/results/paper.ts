@@ -1,115 +1,42 @@
 /** Reads the paper's figures from `data/paper/tables.json` as tidy rows. */
 import { readFileSync } from 'node:fs';
 import { mean } from 'd3-array';
-import { z } from 'zod';
-import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { matching, type PaperCell, type TidyContrast } from '../../evaluation/table.js';
 import { packagePath } from '../../io/paths.js';
 import type { Lambdas } from '../../training/presets.js';
 import { METHODS } from '../../training/methods.js';
 import { INITIAL_MODELS } from '../../training/models.js';
 
-const figures = z.array(z.number().nullable());
-const named = z.object({ backbone: z.string(), method: z.string() });
-const subsetTable = z.object({
-  columns: z.array(z.string()),
-  rows: z.array(named.extend({ subset: z.string(), values: figures })),
-});
-const paperSchema = z.object({
-  table2_main_em: z.object({
-    benchmarks: z.array(z.string()),
-    rows: z.array(named.extend({ em: figures, avg: z.number().nullable() })),
-  }),
-  table3_parallel: subsetTable,
-  table4_lambda_ablation: z.object({
-    columns: z.array(z.string()),
-    rows: z.array(
-      z.object({
-        lambda_d: z.number(),
-        lambda_s: z.number(),
-        'HotpotQA-par': figures,
-        '2Wiki-par': figures,
-      }),
-    ),
-  }),
-  table5_subset_sizes: z.record(z.string(), z.object({ par: z.number(), seq: z.number() })),
-  table6_sequential: subsetTable,
-});
-
 /** A figure of the paper. `method` is the paper's name, or the lambdas in Table 4. */
 type PaperRow = PaperCell & { value: number };
-
-/**
- * Our metric for each column, and a factor. The tables' "turns" are model calls: they
- * reach 5.07 with a budget of 4 search turns, so they include the last generation.
- */
-const COLUMNS: Readonly<Record<string, readonly [metric: string, factor: number]>> = {
-  em: ['em', 1],
-  em_percent: ['em', 0.01],
-  decomposition_ratio_percent: ['decomposition_ratio', 0.01],
-  turns: ['model_calls', 1],
-  inference_seconds: ['seconds', 1],
-};
-const BENCHMARKS = new Map(Object.entries(BENCHMARK_TITLES).map(([name, title]) => [title, name]));
-BENCHMARKS.set('2Wiki', '2wikimultihopqa');
-const KINDS = { par: 'parallelizable', seq: 'sequential' } as const;
-
-const benchmarkName = (dataSet: string): string => BENCHMARKS.get(dataSet) ?? dataSet;
-
-/** Turns `Qwen2.5-7B-Base` into `base`. */
-const modelName = (backbone: string): string => backbone.split('-').at(-1)!.toLowerCase();
-
-/** Rows of a table about one question type, such as `2Wiki-par`. */
-function subsetRows(
-  [part, columns, values]: [string, readonly string[], readonly (number | null)[]],
-  names: Pick<PaperRow, 'method' | 'model'>,
-): PaperRow[] {
-  const [dataSet, kind] = part.split('-');
-  return columns.flatMap((column, i) => {
-    const [metric, factor] = COLUMNS[column];
-    const value = values[i];
-    if (value === null) return [];
-    const questions = { benchmark: benchmarkName(dataSet), subset: KINDS[kind as 'par' | 'seq'] };
-    return [{ ...names, ...questions, metric, value: Number((value * factor).toFixed(6)) }];
-  });
-}
 
 /** The method name of reward weights, such as `lambda_d=0.15,lambda_s=0.35`. */
 export const lambdaName = ({ lambdaD, lambdaS }: Lambdas): string =>
   `lambda_d=${lambdaD},lambda_s=${lambdaS}`;
 
+/** A printed row of a table about one question type. */
+type SubsetRow = Pick<PaperRow, 'method' | 'model' | 'benchmark' | 'subset'>;
+
 function readPaper() {
   const file = packagePath('data', 'paper', 'tables.json');
-  const paper = paperSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-  const { benchmarks, rows: whole } = paper.table2_main_em;
-  const table2 = whole.flatMap(({ backbone, method, em, avg }) =>
-    [...em, avg].flatMap((value, i): PaperRow[] => {
-      const benchmark = i < benchmarks.length ? benchmarkName(benchmarks[i]) : 'average';
-      const cell = { method, model: modelName(backbone), benchmark, subset: 'all', metric: 'em' };
-      return value === null ? [] : [{ ...cell, value }];
-    }),
-  );
-  const tables3And6 = [paper.table3_parallel, paper.table6_sequential].flatMap(
-    ({ columns, rows }) =>
-      rows.flatMap(({ subset, backbone, method, values }) =>
-        subsetRows([subset, columns, values], { method, model: modelName(backbone) }),
-      ),
-  );
-  const { columns, rows } = paper.table4_lambda_ablation;
-  const table4 = rows.flatMap(({ lambda_d, lambda_s, ...parts }) =>
-    Object.entries(parts).flatMap(([part, values]) =>
-      subsetRows([part, columns, values], {
-        method: lambdaName({ lambdaD: lambda_d, lambdaS: lambda_s }),
-        model: 'instruct',
+  const { table2, table3, table4, table5, table6 } = JSON.parse(readFileSync(file, 'utf8')) as {
+    table2: { method: string; model: string; em: Record<string, number> }[];
+    table5: { benchmark: string; subset: string; questions: number }[];
+  } & Record<'table3' | 'table4' | 'table6', SubsetRow[]>;
+  const rows: PaperRow[] = [
+    ...table2.flatMap(({ em, ...names }) =>
+      Object.entries(em).map(([benchmark, value]) => {
+        return { ...names, benchmark, subset: 'all', metric: 'em', value };
       }),
     ),
-  );
-  const sizes = Object.entries(paper.table5_subset_sizes).flatMap(([dataSet, { par, seq }]) => [
-    { benchmark: benchmarkName(dataSet), subset: KINDS.par, questions: par },
-    { benchmark: benchmarkName(dataSet), subset: KINDS.seq, questions: seq },
-  ]);
-  const all = [...table2, ...tables3And6, ...table4];
-  return { rows: all, sizes, byCell: new Map(all.map((row) => [cellKey(row), row.value])) };
+    ...[...table3, ...table6, ...table4].flatMap(
+      ({ method, model, benchmark, subset, ...figures }) =>
+        Object.entries(figures as Record<string, number>).map(([metric, value]) => {
+          return { method, model, benchmark, subset, metric, value };
+        }),
+    ),
+  ];
+  return { rows, sizes: table5, byCell: new Map(rows.map((row) => [cellKey(row), row.value])) };
 }
 
 let cached: ReturnType<typeof readPaper> | undefined;
