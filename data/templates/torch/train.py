@@ -205,13 +205,13 @@ def behaviour(rows, rollouts, scores):
     share = lambda shape: mean(float(d) for d, own in zip(decomposed, shapes) if own == shape)
     return {
         "reward": mean(score["score"] for score in scores),
-        "outcome": mean(score["outcome"] for score in scores),
+        "rewards/outcome": mean(score["outcome"] for score in scores),
         "answered": mean(float(final_answer(rollout.segments) is not None) for rollout in rollouts),
         "model_calls": mean(float(rollout.num_generations) for rollout in rollouts),
-        "search_turns": mean(float(len(own)) for own in searches),
-        "decomposed_parallelizable": share("parallelizable"),
-        "decomposed_sequential": share("sequential"),
-        "decomposed_single_hop": share("single_hop"),
+        "turns": mean(float(len(own)) for own in searches),
+        "decomposition_ratio/parallelizable": share("parallelizable"),
+        "decomposition_ratio/sequential": share("sequential"),
+        "decomposition_ratio/single_hop": share("single_hop"),
         "tokens": mean(float(len(rollout.token_ids)) for rollout in rollouts),
     }
 

@@ -59,17 +59,10 @@ async function readCurves<Line = CurvePoint>(
   return (await Promise.all(curves)).flat();
 }
 
-/** The second edition's training curves by `train.py` of `export torch`, renamed. */
+/** The second edition's training curves, by `train.py` of `export torch`. */
 async function readTorchCurves(): Promise<CurvePoint[]> {
   const points = await readCurves(METRICS_FILE, readerPath);
-  return points
-    .filter(({ validation }) => !validation)
-    .map(({ validation: _, search_turns, decomposed_parallelizable, ...point }) => ({
-      ...point,
-      turns: search_turns,
-      'decomposition_ratio/parallelizable': decomposed_parallelizable,
-      'decomposition_ratio/sequential': point.decomposed_sequential,
-    }));
+  return points.filter(({ validation }) => !validation);
 }
 
 /** Its results on held-out training questions, with our names of metrics. */

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { packagePath } from '../../../lib/io/paths.js';
 import { readRun } from '../../../lib/pages/runs/folder.js';
 import { runPageHtml, writeRunReport } from '../../../lib/pages/runs/run-page.js';
 import { testsPages } from '../../browser/chromium.js';
@@ -68,6 +69,22 @@ describe('the page of a run', () => {
     expect(page).toMatch(/Reward \(mean per rollout\)<\/th><td[^>]*>[^<]+; here 2.40<\/td>/);
     expect(html).not.toContain('recorded runs of ParallelSearch');
     expect(html).toContain('differs in rewards/one at a time');
+  });
+
+  it('knows the names that train.py of export torch writes, and its recorded runs have', async () => {
+    const source = readFileSync(packagePath('data', 'templates', 'torch', 'train.py'), 'utf8');
+    const [, means] = /def behaviour\(.*?return \{(.*?)\}/s.exec(source)!;
+    const names = Array.from(means.matchAll(/^ *"([\w/]+)":/gm), ([, name]) => name);
+    const recorded = packagePath('data', 'reader', 'parallelsearch-seed1');
+    const { steps, ...state } = await readRun(recorded);
+    for (const { metrics } of steps)
+      expect(Object.keys(metrics)).toEqual(expect.arrayContaining(names));
+    const known = steps.map(({ step, metrics }) => {
+      return { step, metrics: Object.fromEntries(names.map((name) => [name, metrics[name]])) };
+    });
+    const page = await runPageHtml(RUN, { ...state, steps: known });
+    for (const id of ['reward', 'reward-components', 'turns', 'decomposition'])
+      expect(page).toContain(`<figure class="chart" id="curve-${id}"`);
   });
 
   it('folds the guards if none fired', async () => {
