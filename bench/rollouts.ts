@@ -26,7 +26,7 @@ import { loadWorld } from '../lib/retrieval/small-world.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 import { resolveRollout } from '../lib/training/methods.js';
 import { DEFAULT_METHOD } from '../lib/training/models.js';
-import { loadPolicy } from '../lib/training/policy-runs.js';
+import { loadPolicy } from '../lib/experiments/running/policy-runs.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -46,7 +46,7 @@ export type { AssistantMessage, Message, Tool } from './text/messages.js';
 export { FAMILIES, type ModelFamily } from './policy/model/families.js';
 export { loadModel, saveModel } from './policy/folders/model-folder.js';
 export type { Model } from './policy/model/model.js';
-export { loadPolicy } from './training/policy-runs.js';
+export { loadPolicy } from './experiments/running/policy-runs.js';
 export { describeBackend, useBackend } from './tensor/backend.js';
 
 // rollout

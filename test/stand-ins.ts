@@ -12,7 +12,7 @@ export default async function setup(): Promise<() => void> {
   console.warn = () => undefined;
   const { baselineRuns } = await import('../lib/experiments/baselines/experiment.js');
   const { trainedRuns } = await import('../lib/experiments/running/retrain.js');
-  const { modelNameForRun, runName } = await import('../lib/training/policy-runs.js');
+  const { modelNameForRun, runName } = await import('../lib/experiments/running/policy-runs.js');
   const { CHECKPOINTS } = await import('../lib/io/paths.js');
   console.warn = warn;
 

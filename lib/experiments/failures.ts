@@ -16,7 +16,7 @@ import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/small-world.js';
 import { formatList, countText } from '../text/english.js';
 import { BOTH_METHODS, trainedBy } from '../training/methods.js';
-import { rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
+import { rolloutForRun, type PolicyRun } from './running/policy-runs.js';
 import { baselines } from './baselines/experiment.js';
 import type { Experiment } from './experiment.js';
 import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';

@@ -13,7 +13,7 @@ import { figureText, gapWords } from '../report/text.js';
 import { rewardConstants } from '../rewards/presets.js';
 import { formatList, countText } from '../text/english.js';
 import type { Lambdas } from '../training/presets.js';
-import { isTrained, type PolicyRun } from '../training/policy-runs.js';
+import { isTrained, type PolicyRun } from './running/policy-runs.js';
 import type { Experiment } from './experiment.js';
 import { partsAhead, findParts, type PaperClaim } from './results/claims.js';
 import { byModel, lambdaName, paperMean, paperTables } from './results/paper.js';

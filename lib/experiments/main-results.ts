@@ -28,7 +28,7 @@ import {
   UNTRAINED,
 } from '../training/methods.js';
 import { INITIAL_MODELS } from '../training/models.js';
-import { isTrained, type PolicyRun } from '../training/policy-runs.js';
+import { isTrained, type PolicyRun } from './running/policy-runs.js';
 import type { Experiment } from './experiment.js';
 import {
   aheadFromEachModel,

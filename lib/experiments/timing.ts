@@ -15,7 +15,7 @@ import type { RolloutConfig } from '../rollout/options.js';
 import { countText } from '../text/english.js';
 import { BOTH_METHODS } from '../training/methods.js';
 import { INITIAL_MODELS } from '../training/models.js';
-import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
+import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from './running/policy-runs.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './results/paper.js';
 import type { Answered } from './results/summary.js';

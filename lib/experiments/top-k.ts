@@ -31,7 +31,7 @@ import type { World } from '../retrieval/small-world.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { countText } from '../text/english.js';
 import { BOTH_METHODS } from '../training/methods.js';
-import { isTrained, RESERVE_PER_TURN, runName, type PolicyRun } from '../training/policy-runs.js';
+import { isTrained, RESERVE_PER_TURN, runName, type PolicyRun } from './running/policy-runs.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
 import { answerSample, dataHash, evaluationHash, stratifiedSample } from './running/answers.js';

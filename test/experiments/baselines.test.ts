@@ -20,7 +20,7 @@ import { listFolders } from '../../lib/policy/folders/folder-settings.js';
 import { tradeOffChart } from '../../lib/report/charts/trade-off.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
 import { BASELINES, METHODS } from '../../lib/training/methods.js';
-import { runName, weightFolders } from '../../lib/training/policy-runs.js';
+import { runName, weightFolders } from '../../lib/experiments/running/policy-runs.js';
 import { judgeClaims } from '../../tools/reports/claims.js';
 import { temporaryFolder } from '../folder.js';
 import { emptyResult } from './made-up-results.js';

@@ -24,7 +24,7 @@ import { toRows, type Row } from '../../lib/report/frame.js';
 import { loadWorld, readDraw, type World } from '../../lib/retrieval/small-world.js';
 import type { Segment } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { loadPolicy, rolloutForRun } from '../../lib/training/policy-runs.js';
+import { loadPolicy, rolloutForRun } from '../../lib/experiments/running/policy-runs.js';
 import { temporaryFolder } from '../folder.js';
 import { isFull } from '../full.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';

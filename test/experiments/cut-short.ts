@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TRAIN_CONFIG_FILE } from '../../lib/policy/folders/folder-settings.js';
 import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js';
-import { adapterFolder } from '../../lib/training/policy-runs.js';
+import { adapterFolder } from '../../lib/experiments/running/policy-runs.js';
 
 const folder = adapterFolder({ method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 });
 

@@ -14,7 +14,7 @@ import { lambdaName } from '../../lib/experiments/results/paper.js';
 import type { CurvePoint } from '../../lib/report/training-rows.js';
 import { tradeOffChart } from '../../lib/report/charts/trade-off.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
-import { trainConfigForRun, runName } from '../../lib/training/policy-runs.js';
+import { trainConfigForRun, runName } from '../../lib/experiments/running/policy-runs.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
 import { withResamples } from './resamples.js';

@@ -14,7 +14,7 @@ import { createRandom, type Random } from '../../lib/random.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { isDecomposed } from '../../lib/rewards/parallelsearch.js';
 import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
-import { runName, type PolicyRun } from '../../lib/training/policy-runs.js';
+import { runName, type PolicyRun } from '../../lib/experiments/running/policy-runs.js';
 import { SKILL, writeRecords, writeTimes } from './synthetic.js';
 
 /** How likely each method is to search in parallel where possible. */

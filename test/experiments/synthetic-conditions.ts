@@ -4,7 +4,7 @@ import { conditions } from '../../lib/experiments/conditions/experiment.js';
 import { FORCED_AFTER } from '../../lib/experiments/conditions/limits.js';
 import type { LimitedAnswer } from '../../lib/experiments/conditions/limits.js';
 import type { Recorded } from '../../lib/experiments/running/records.js';
-import type { PolicyRun } from '../../lib/training/policy-runs.js';
+import type { PolicyRun } from '../../lib/experiments/running/policy-runs.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
 
 /** Every answer is right, one turn per search, and forced answers are wrong. */

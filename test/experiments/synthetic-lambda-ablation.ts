@@ -1,7 +1,7 @@
 /** Made-up answers after training with each setting of the two weights. */
 import { matching } from '../../lib/evaluation/table.js';
 import { lambdaAblation, runLambdas } from '../../lib/experiments/lambda-ablation.js';
-import type { PolicyRun } from '../../lib/training/policy-runs.js';
+import type { PolicyRun } from '../../lib/experiments/running/policy-runs.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
 
 /** Without lambda_d nothing is decomposed; without lambda_s, two more calls. */

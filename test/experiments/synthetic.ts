@@ -9,7 +9,7 @@ import { timing } from '../../lib/experiments/timing.js';
 import { recordStore } from '../../lib/io/records.js';
 import { createRandom } from '../../lib/random.js';
 import type { CurvePoint } from '../../lib/report/training-rows.js';
-import type { PolicyRun } from '../../lib/training/policy-runs.js';
+import type { PolicyRun } from '../../lib/experiments/running/policy-runs.js';
 
 type Template = Pick<QuestionResult, 'benchmark' | 'subset' | 'type'> & {
   compared?: number[];

@@ -6,7 +6,11 @@ import { timeAnswers, timedQuestions, timing } from '../../lib/experiments/timin
 import type { Contestant } from '../../lib/experiments/timing.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { loadPolicy, rolloutForRun, type PolicyRun } from '../../lib/training/policy-runs.js';
+import {
+  loadPolicy,
+  rolloutForRun,
+  type PolicyRun,
+} from '../../lib/experiments/running/policy-runs.js';
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticTiming } from './synthetic.js';
 

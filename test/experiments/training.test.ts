@@ -24,7 +24,7 @@ import {
 } from '../../lib/experiments/training/fresh-test-experiment.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { trainerSettings } from '../../lib/training/config.js';
-import { trainConfigForRun } from '../../lib/training/policy-runs.js';
+import { trainConfigForRun } from '../../lib/experiments/running/policy-runs.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticTraining } from './synthetic-training.js';
 import { withResamples } from './resamples.js';

@@ -10,7 +10,7 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { formatTrajectory } from '../../lib/rollout/trajectory.js';
 import { resolveRollout } from '../../lib/training/methods.js';
-import type { PolicyRun } from '../../lib/training/policy-runs.js';
+import type { PolicyRun } from '../../lib/experiments/running/policy-runs.js';
 import { temporaryFolder } from '../folder.js';
 import { syntheticData, syntheticQuestion } from '../pages/viewer/synthetic.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';

@@ -15,7 +15,7 @@ import { createRandom } from '../../lib/random.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
-import { loadPolicy } from '../../lib/training/policy-runs.js';
+import { loadPolicy } from '../../lib/experiments/running/policy-runs.js';
 import { words } from '../commands/command-line.js';
 import { captured, linesOf } from '../commands/tiny-world.js';
 import { engineFile } from '../engines.js';

@@ -26,7 +26,7 @@ import {
   runName,
   trainConfigForRun,
   type PolicyRun,
-} from '../../lib/training/policy-runs.js';
+} from '../../lib/experiments/running/policy-runs.js';
 import { keptAdapter } from '../../lib/training/run.js';
 import { publishAdapter, trainAdapter } from './publish.js';
 

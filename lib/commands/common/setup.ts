@@ -42,7 +42,7 @@ import {
   resolveTrainConfig,
   readTrainConfig,
 } from '../../training/models.js';
-import { weightFolders } from '../../training/policy-runs.js';
+import { weightFolders } from '../../experiments/running/policy-runs.js';
 import { log } from './cli-utils.js';
 import type { PolicySpec, RetrieverSettings } from './options.js';
 

@@ -27,7 +27,7 @@ import { figureText, gapWords, ratioWords } from '../../report/text.js';
 import { formatList, countText } from '../../text/english.js';
 import { BASELINES, LATER_METHODS, METHODS, methodTitle } from '../../training/methods.js';
 import { INITIAL_MODELS } from '../../training/models.js';
-import { isTrained, runName, type PolicyRun } from '../../training/policy-runs.js';
+import { isTrained, runName, type PolicyRun } from '../running/policy-runs.js';
 import { KINDS } from '../../training/zerosearch.js';
 import type { Experiment } from '../experiment.js';
 import { mainRuns } from '../main-results.js';

@@ -12,7 +12,7 @@ import type { ResultParts } from '../../report/result.js';
 import { shareWords } from '../../report/text.js';
 import { countText } from '../../text/english.js';
 import { BOTH_METHODS } from '../../training/methods.js';
-import type { PolicyRun } from '../../training/policy-runs.js';
+import type { PolicyRun } from '../running/policy-runs.js';
 import { defineComputation, type Experiment } from '../experiment.js';
 import { summarise } from '../results/summary.js';
 import { describeFreshTest, readFreshTest } from '../running/fresh-test.js';

@@ -15,7 +15,7 @@ import { createRandom } from '../../random.js';
 import { tokenIds, type Trajectory } from '../../rollout/trajectory.js';
 import { exactMatch } from '../../text/answer-match.js';
 import { nextAction } from '../../text/tags.js';
-import { loadPolicy, rolloutForRun, type PolicyRun } from '../../training/policy-runs.js';
+import { loadPolicy, rolloutForRun, type PolicyRun } from '../running/policy-runs.js';
 import type { Job, WorkContext } from '../experiment.js';
 import { evaluationBatchSize, listRunJobs } from '../running/answers.js';
 import { freshTestHash, type FreshTest } from '../running/fresh-test.js';

@@ -33,7 +33,7 @@ import {
   runName,
   weightFolders,
   type PolicyRun,
-} from '../../training/policy-runs.js';
+} from './policy-runs.js';
 import {
   defineComputation,
   type Computation,

@@ -9,7 +9,7 @@ import { makeFolder } from '../../io/files.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { trainedBy } from '../../training/methods.js';
-import { runName, type PolicyRun } from '../../training/policy-runs.js';
+import { runName, type PolicyRun } from './policy-runs.js';
 import { lambdaRuns } from '../lambda-ablation.js';
 import { mainRuns } from '../main-results.js';
 import { topKRuns } from '../top-k.js';

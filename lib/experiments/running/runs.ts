@@ -1,6 +1,6 @@
 /** Seeds of the runs, and what is published of each. */
 import { BOTH_METHODS, MAIN_METHODS } from '../../training/methods.js';
-import type { PolicyRun } from '../../training/policy-runs.js';
+import type { PolicyRun } from './policy-runs.js';
 
 /** An initial model is published with every n-th line of its metrics. */
 export const PUBLISH_EVERY = 20;

@@ -22,7 +22,7 @@ import {
   modelNameForRun,
   runName,
   type PolicyRun,
-} from '../../training/policy-runs.js';
+} from './policy-runs.js';
 import { simulatorFolder } from '../../training/zerosearch.js';
 import type { Preparation } from '../experiment.js';
 import { PUBLISH_EVERY, INIT_SEEDS } from './runs.js';

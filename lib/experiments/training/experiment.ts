@@ -11,7 +11,7 @@ import type { Provenance } from '../../io/provenance.js';
 import { trainingRows, type TrainingRow } from '../../report/training-rows.js';
 import type { ResultParts } from '../../report/result.js';
 import { countText } from '../../text/english.js';
-import { modelNameForRun } from '../../training/policy-runs.js';
+import { modelNameForRun } from '../running/policy-runs.js';
 import {
   describeOutcome,
   describePrediction,

@@ -20,7 +20,7 @@ import {
   trainConfigForRun,
   weightFolders,
   type PolicyRun,
-} from '../../training/policy-runs.js';
+} from '../running/policy-runs.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { isShown } from '../conditions/predictions.js';
 import { splitNames, summarise } from '../results/summary.js';

@@ -35,7 +35,7 @@ import {
   runName,
   weightFolders,
   type PolicyRun,
-} from '../../training/policy-runs.js';
+} from '../../experiments/running/policy-runs.js';
 import {
   ADAPTER_FILES,
   MODEL_FILES,

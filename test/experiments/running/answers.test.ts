@@ -12,7 +12,7 @@ import {
 import { TRAJECTORY_SAMPLE } from '../../../lib/experiments/trajectories.js';
 import { loadWorld } from '../../../lib/retrieval/small-world.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
-import type { PolicyRun } from '../../../lib/training/policy-runs.js';
+import type { PolicyRun } from '../../../lib/experiments/running/policy-runs.js';
 import { syntheticQuestion } from '../../pages/viewer/synthetic.js';
 
 const RUN: PolicyRun = { method: 'r1', model: 'instruct', initSeed: 1, seed: 1 };

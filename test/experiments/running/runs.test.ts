@@ -14,7 +14,7 @@ import {
   runName,
   weightFolders,
   type PolicyRun,
-} from '../../../lib/training/policy-runs.js';
+} from '../../../lib/experiments/running/policy-runs.js';
 import { temporaryFolder } from '../../folder.js';
 
 const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', initSeed: 2, seed: 1 };

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { planTraining, recordedSeconds } from '../../../lib/experiments/running/train-runs.js';
-import { adapterFolder, type PolicyRun } from '../../../lib/training/policy-runs.js';
+import { adapterFolder, type PolicyRun } from '../../../lib/experiments/running/policy-runs.js';
 import { folderForEach } from '../../folder.js';
 
 const inFolder = folderForEach();

@@ -13,7 +13,7 @@ import {
   modelNameForRun,
   runName,
   type PolicyRun,
-} from '../../../lib/training/policy-runs.js';
+} from '../../../lib/experiments/running/policy-runs.js';
 import { subQuestion } from '../../data/questions.js';
 import { temporaryFolder } from '../../folder.js';
 

@@ -6,7 +6,7 @@ import {
   trajectories,
   TRAJECTORY_RUNS,
 } from '../../../lib/experiments/trajectories.js';
-import type { PolicyRun } from '../../../lib/training/policy-runs.js';
+import type { PolicyRun } from '../../../lib/experiments/running/policy-runs.js';
 import { exportTrajectories } from '../../../tools/reports/pages.js';
 import { openPage, testsPages } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';

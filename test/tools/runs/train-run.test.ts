@@ -6,7 +6,7 @@ import {
   adapterFolder,
   trainConfigForRun,
   type PolicyRun,
-} from '../../../lib/training/policy-runs.js';
+} from '../../../lib/experiments/running/policy-runs.js';
 import { keptAdapter } from '../../../lib/training/run.js';
 import { publishBest } from '../../../tools/runs/train-run.js';
 import { linesOf } from '../../commands/tiny-world.js';

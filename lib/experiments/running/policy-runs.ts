@@ -1,15 +1,20 @@
 /** The training runs of the experiments: names, folders, configurations and weights. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { CHECKPOINTS } from '../io/paths.js';
-import { listFolders, type PolicyFolders } from '../policy/folders/folder-settings.js';
-import type { LocalPolicy } from '../policy/local-policy.js';
-import type { InformationCut, RolloutConfig } from '../rollout/options.js';
-import { parseTrainConfig, trainerSettings, withSettings, type TrainConfig } from './config.js';
-import { mergeOverrides } from './overrides.js';
-import { trainingPreset, type Lambdas } from './presets.js';
-import { resolveRollout, trainedBy, zeroSearchSimulator } from './methods.js';
-import { initialModelName, type InitialModelName } from './models.js';
+import { CHECKPOINTS } from '../../io/paths.js';
+import { listFolders, type PolicyFolders } from '../../policy/folders/folder-settings.js';
+import type { LocalPolicy } from '../../policy/local-policy.js';
+import type { InformationCut, RolloutConfig } from '../../rollout/options.js';
+import {
+  parseTrainConfig,
+  trainerSettings,
+  withSettings,
+  type TrainConfig,
+} from '../../training/config.js';
+import { mergeOverrides } from '../../training/overrides.js';
+import { trainingPreset, type Lambdas } from '../../training/presets.js';
+import { resolveRollout, trainedBy, zeroSearchSimulator } from '../../training/methods.js';
+import { initialModelName, type InitialModelName } from '../../training/models.js';
 
 /** A trained policy: a method, an initial model and a seed. */
 export interface PolicyRun {
@@ -107,7 +112,7 @@ export function weightFolders(run: PolicyRun, root = CHECKPOINTS): PolicyFolders
 /** Loads the policy of a run. @throws Error naming the missing folder and the remedy */
 export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
   // Imported late: names are also needed where TensorFlow.js is not loaded.
-  const { loadLocalPolicy } = await import('../policy/folders/model-folder.js');
+  const { loadLocalPolicy } = await import('../../policy/folders/model-folder.js');
   const { model, adapter } = weightFolders(run, root);
   const name = `${run.method} (${modelNameForRun(run)}, seed ${run.seed})`;
   return loadLocalPolicy(model, { adapter, name });
