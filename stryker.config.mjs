@@ -3,7 +3,7 @@
 /** What is changed, and the tests that have to notice. */
 const PARTS = {
   rewards: { mutate: ['lib/rewards/*.ts'], tests: ['test/rewards/*.test.ts'] },
-  text: { mutate: ['lib/text/*.ts'], tests: ['test/text/!(long-texts).test.ts'] },
+  text: { mutate: ['lib/text/**/*.ts'], tests: ['test/text/**/!(long-texts).test.ts'] },
   rollout: { mutate: ['lib/rollout/*.ts'], tests: ['test/rollout/*.test.ts'] },
   grpo: {
     mutate: ['lib/training/{adapter,advantages,grpo,rollout-groups,trainer}.ts'],

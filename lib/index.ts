@@ -3,7 +3,7 @@
  */
 
 // text and data
-export { createTokenizer, type Tokenizer } from './text/tokenizer.js';
+export { createTokenizer, type Tokenizer } from './text/tokenizer/tokenizer.js';
 export { exactMatch, tokenF1 } from './text/answer-match.js';
 export { PROMPTS, type Prompt } from './text/prompts.js';
 export { createPassages, type Passage } from './data/passage.js';

@@ -23,7 +23,7 @@ import { withTimeLimit } from '../io/time-limit.js';
 import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { readTokenizer } from '../policy/folders/folder-settings.js';
 import type { BackendName } from '../tensor/backend.js';
-import { conversationTemplate } from '../text/chat-template.js';
+import { conversationTemplate } from '../text/tokenizer/chat-template.js';
 import { IMPORTANCE_SAMPLING_MODES } from '../training/importance-sampling.js';
 import { adapterBase, modelPath } from '../training/models.js';
 import { choice, exitWith, parseTemperature } from './common/cli-utils.js';

@@ -5,8 +5,8 @@
  * loss, log-probs that are not finite.
  */
 import { greatest, max, range, sum } from 'd3-array';
-import type { ConversationTemplate, TemplateMessage } from '../text/chat-template.js';
-import type { Tokenizer } from '../text/tokenizer.js';
+import type { ConversationTemplate, TemplateMessage } from '../text/tokenizer/chat-template.js';
+import type { Tokenizer } from '../text/tokenizer/tokenizer.js';
 import type { Piece, TokenRow } from './token-rows.js';
 
 interface Fault {

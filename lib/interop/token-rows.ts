@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { parseAs, parsePlainJson } from '../io/json.js';
-import type { TemplateMessage } from '../text/chat-template.js';
+import type { TemplateMessage } from '../text/tokenizer/chat-template.js';
 
 /** Consecutive tokens with the same origin. */
 export interface Piece {

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { createBreather, type Breather } from '../interrupt.js';
 import { runAsGraph } from '../tensor/graph.js';
 import { groupByLength, MASKED } from '../tensor/ops.js';
-import type { Tokenizer } from '../text/tokenizer.js';
+import type { Tokenizer } from '../text/tokenizer/tokenizer.js';
 import { decodeSteps, spareColumnsFor, type DecodeSteps } from './model/decode-steps.js';
 import { isLarge, type ModelConfig } from './model/families.js';
 import {

@@ -1,5 +1,5 @@
 import type { Random } from '../random.js';
-import type { Tokenizer } from '../text/tokenizer.js';
+import type { Tokenizer } from '../text/tokenizer/tokenizer.js';
 
 export interface SampledToken {
   row: number;

@@ -17,7 +17,7 @@ import { readTokenizerConfig, readTokenizerJson } from '../io/tokenizer-config.j
 import { groupByLength, MASKED } from '../tensor/ops.js';
 import { requireTensor, type Tensors } from '../tensor/safetensors.js';
 import { weightFiles, withWeights } from '../tensor/weight-files.js';
-import { createTokenizer, requireIdsBelow } from '../text/tokenizer.js';
+import { createTokenizer, requireIdsBelow } from '../text/tokenizer/tokenizer.js';
 import type { Encoder, TextKind } from './encoder.js';
 
 const upTo = (most: number) => z.int().min(1).max(most);

@@ -3,7 +3,7 @@ import type { Question } from '../data/question.js';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import { createRandom } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
-import type { Tokenizer } from '../text/tokenizer.js';
+import type { Tokenizer } from '../text/tokenizer/tokenizer.js';
 import type { RolloutConfig } from './options.js';
 import { parseQueries, rollOut } from './rollout.js';
 import type { SearchTurn, SegmentKind, Trajectory } from './trajectory.js';

@@ -1,7 +1,7 @@
 /** The prompts of Table 1, and the short forms that the small policy is trained on. */
 import { createRegistry } from '../registry.js';
 import { joinQueries, QUERY_SEPARATOR } from './tags.js';
-import type { Tokenizer } from './tokenizer.js';
+import type { Tokenizer } from './tokenizer/tokenizer.js';
 
 export interface Prompt {
   readonly name: string;

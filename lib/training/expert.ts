@@ -19,7 +19,7 @@ import {
   formatSearch,
   QUERY_SEPARATOR,
 } from '../text/tags.js';
-import type { Tokenizer } from '../text/tokenizer.js';
+import type { Tokenizer } from '../text/tokenizer/tokenizer.js';
 
 /** Stands for the attribute in HotpotQA, whose annotations name only articles. */
 const NO_ATTRIBUTE = 'supporting fact';

@@ -3,7 +3,7 @@ import { independentSubQuestions, type Question } from '../data/question.js';
 import { describePlan } from '../data/search-plan.js';
 import { buildPrompt } from '../text/prompts.js';
 import { formatBlock } from '../text/tags.js';
-import type { Tokenizer } from '../text/tokenizer.js';
+import type { Tokenizer } from '../text/tokenizer/tokenizer.js';
 import type { Sequence } from './sequences.js';
 import type { Trainer } from './trainer.js';
 

@@ -15,7 +15,7 @@ import {
 } from '../policy/folders/folder-settings.js';
 import { howToMake, TRAINED_MODELS } from '../policy/folders/trained-models.js';
 import type { Policy } from '../policy/policy.js';
-import { chatTemplate } from '../text/chat-template.js';
+import { chatTemplate } from '../text/tokenizer/chat-template.js';
 import { parseTrainConfig, type TrainConfig } from './config.js';
 import { mergeOverrides, type ConfigOverrides } from './overrides.js';
 import { trainingPreset } from './presets.js';

@@ -23,7 +23,7 @@ import {
   gatherRows,
   LOGITS_AT_ONCE,
 } from '../tensor/ops.js';
-import type { Tokenizer } from '../text/tokenizer.js';
+import type { Tokenizer } from '../text/tokenizer/tokenizer.js';
 import { ALONE, type Ranks } from './ranks.js';
 
 export interface Sequence {

@@ -18,7 +18,7 @@ import { buildHnswIndex, loadHnswIndex } from '../../lib/retrieval/hnsw.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { parseSafetensors, encodeSafetensors } from '../../lib/tensor/safetensors.js';
 import { withWeights } from '../../lib/tensor/weight-files.js';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../lib/text/tokenizer/tokenizer.js';
 import { AdamW } from '../../lib/training/adamw.js';
 import { resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
 import { parseTrainConfig } from '../../lib/training/config.js';

@@ -12,7 +12,7 @@ import {
 import { readTokenRows } from '../../lib/interop/token-rows.js';
 import { formatTrajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { conversationTemplate } from '../../lib/text/chat-template.js';
+import { conversationTemplate } from '../../lib/text/tokenizer/chat-template.js';
 import {
   encode,
   fill,

@@ -5,7 +5,7 @@ import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
-import { conversationTemplate } from '../../lib/text/chat-template.js';
+import { conversationTemplate } from '../../lib/text/tokenizer/chat-template.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
 
 /** Sampled rollouts of the tiny model, and its tokenizer. */

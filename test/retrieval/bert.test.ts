@@ -8,7 +8,7 @@ import { loadBertEncoder } from '../../lib/retrieval/bert.js';
 import { tryBackend } from '../../lib/tensor/backend.js';
 import { encodeSafetensors } from '../../lib/tensor/safetensors.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../lib/text/tokenizer/tokenizer.js';
 import { folderForEach } from '../folder.js';
 
 interface Expected {

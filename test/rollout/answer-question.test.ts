@@ -5,7 +5,7 @@ import {
   createTextStream,
   type AnswerEvent,
 } from '../../lib/rollout/answer-question.js';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../lib/text/tokenizer/tokenizer.js';
 import { resolveRollout } from '../../lib/training/methods.js';
 import { trainBpe } from '../../tools/warm-up/tokenizer.js';
 import { echoRetriever } from '../retrieval/passages.js';

@@ -10,7 +10,7 @@ import {
   INVALID_ACTION_NOTICE_FULL,
   STOP_STRINGS,
 } from '../../lib/text/tags.js';
-import type { Tokenizer } from '../../lib/text/tokenizer.js';
+import type { Tokenizer } from '../../lib/text/tokenizer/tokenizer.js';
 import { echoRetriever } from '../retrieval/passages.js';
 import { OPTIONS, ask, library, found, play, playOne, kinds, SEARCH, ANSWER } from './play.js';
 import { CHARACTERS, scriptedPolicy } from './scripted-policy.js';

@@ -1,6 +1,6 @@
 /** A policy that follows a script. */
 import type { Generation, Policy, SamplingOptions } from '../../lib/policy/policy.js';
-import type { Tokenizer } from '../../lib/text/tokenizer.js';
+import type { Tokenizer } from '../../lib/text/tokenizer/tokenizer.js';
 
 /** One token per character, so that re-encoded ids would show. */
 export const CHARACTERS: Tokenizer = {

@@ -10,7 +10,7 @@ import type { Model } from '../../lib/policy/model/model.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Reward } from '../../lib/rewards/reward.js';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../lib/text/tokenizer/tokenizer.js';
 import { parseTrainConfig, type TrainConfig } from '../../lib/training/config.js';
 import { mergeOverrides } from '../../lib/training/overrides.js';
 import type { TrainerName } from '../../lib/training/methods.js';

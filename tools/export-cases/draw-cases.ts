@@ -21,7 +21,7 @@ import {
   nextAction,
   wrapResults,
 } from '../../lib/text/tags.js';
-import type { Tokenizer } from '../../lib/text/tokenizer.js';
+import type { Tokenizer } from '../../lib/text/tokenizer/tokenizer.js';
 
 const QUESTION_TYPES = ['parallelizable', 'sequential', 'hybrid', 'single_hop', undefined] as const;
 

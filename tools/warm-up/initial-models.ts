@@ -16,7 +16,7 @@ import type { Model } from '../../lib/policy/model/model.js';
 import { disposeWeights } from '../../lib/policy/model/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../lib/text/tokenizer/tokenizer.js';
 import {
   initialModelName,
   SMALL_WORLD_MODELS,

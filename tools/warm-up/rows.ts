@@ -12,7 +12,7 @@ import type { Random } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
-import type { Tokenizer } from '../../lib/text/tokenizer.js';
+import type { Tokenizer } from '../../lib/text/tokenizer/tokenizer.js';
 import { encodePieces, type Piece, type Sequence } from '../../lib/training/sequences.js';
 import {
   createQuestionMaker,

@@ -10,7 +10,7 @@ import type { Passage } from '../../data/passage.js';
 import type { Policy } from '../../policy/policy.js';
 import { escapeRegex } from '../../text/regex.js';
 import { parseBlocks, parseInformation, formatBlock, formatSearch } from '../../text/tags.js';
-import type { Tokenizer } from '../../text/tokenizer.js';
+import type { Tokenizer } from '../../text/tokenizer/tokenizer.js';
 
 /** What a wording asks for. */
 interface Plan {

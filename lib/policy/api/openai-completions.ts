@@ -13,7 +13,7 @@ import { readJson } from '../../io/files.js';
 import { splitCredentials } from '../../io/credentials.js';
 import { AnswerError, HttpError, parseAnswer, requestJson } from '../../io/http.js';
 import { closeTag } from '../../text/messages.js';
-import type { FileTokenizer } from '../../text/tokenizer.js';
+import type { FileTokenizer } from '../../text/tokenizer/tokenizer.js';
 import { readTokenizer } from '../folders/folder-settings.js';
 import {
   addRemedy,

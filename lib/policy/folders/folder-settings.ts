@@ -8,7 +8,7 @@ import { readJson } from '../../io/files.js';
 import { CHECKPOINTS, isClone, shortPath } from '../../io/paths.js';
 import { withTimeLimit } from '../../io/time-limit.js';
 import { readTokenizerConfig, readTokenizerJson } from '../../io/tokenizer-config.js';
-import { createTokenizer, type FileTokenizer } from '../../text/tokenizer.js';
+import { createTokenizer, type FileTokenizer } from '../../text/tokenizer/tokenizer.js';
 import { parseModelConfig, type ModelConfig } from '../model/families.js';
 import { parsePeftConfig, type PeftConfig } from './peft.js';
 

@@ -12,7 +12,7 @@ import { shortPath } from '../../io/paths.js';
 import { readTokenizerConfig, readTokenizerJson } from '../../io/tokenizer-config.js';
 import { encodeSafetensors, type StorageType } from '../../tensor/safetensors.js';
 import { readSafetensors, withWeights } from '../../tensor/weight-files.js';
-import type { FileTokenizer } from '../../text/tokenizer.js';
+import type { FileTokenizer } from '../../text/tokenizer/tokenizer.js';
 import { LocalPolicy } from '../local-policy.js';
 import { formatModelConfig } from '../model/families.js';
 import { disposeMerged, mergePeftArrays } from '../model/lora.js';

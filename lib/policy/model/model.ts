@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { parseAs } from '../../io/json.js';
 import type { Tensors } from '../../tensor/safetensors.js';
-import { createTokenizer, requireIdsBelow, type Tokenizer } from '../../text/tokenizer.js';
+import {
+  createTokenizer,
+  requireIdsBelow,
+  type Tokenizer,
+} from '../../text/tokenizer/tokenizer.js';
 import { parseModelConfig, type ModelConfig } from './families.js';
 import { weightsFromArrays, type Weights } from './weights.js';
 

@@ -7,7 +7,7 @@ import { createLookupPolicy } from '../../../lib/experiments/running/lookup.js';
 import { createRandom } from '../../../lib/random.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { rolloutSchema } from '../../../lib/rollout/options.js';
-import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../../lib/text/tokenizer/tokenizer.js';
 import { drawQuestions } from '../../../tools/small-world/benchmarks.js';
 import { makeWorld } from '../../../tools/small-world/world.js';
 import { trainTokenizer } from '../../../tools/warm-up/tokenizer.js';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { readJson } from '../../../lib/io/files.js';
 import { packagePath } from '../../../lib/io/paths.js';
 import { readSafetensors } from '../../../lib/tensor/weight-files.js';
-import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../../lib/text/tokenizer/tokenizer.js';
 import { temporaryFolder } from '../../folder.js';
 
 const python = process.env.PARALLELSEARCH_GGUF_PYTHON ?? 'python3';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../../lib/text/tokenizer/tokenizer.js';
 import { trainBpe } from '../../../tools/warm-up/tokenizer.js';
 import { readFixture } from '../../fixtures/read.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../../lib/random.js';
 import { buildPrompt } from '../../../lib/text/prompts.js';
 import { formatFault, splitTranscript } from '../../../lib/text/response.js';
-import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../../lib/text/tokenizer/tokenizer.js';
 import type { Sequence } from '../../../lib/training/sequences.js';
 import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
 import { createWarmUpSampler, ROW_KINDS, type WarmUpOptions } from '../../../tools/warm-up/rows.js';

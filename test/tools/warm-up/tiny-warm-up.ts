@@ -1,7 +1,7 @@
 /** A warm-up of a one-layer model that takes a second. */
 import type { Model } from '../../../lib/policy/model/model.js';
 import { createRandom } from '../../../lib/random.js';
-import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../../lib/text/tokenizer/tokenizer.js';
 import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
 import type { WarmUpOptions } from '../../../tools/warm-up/rows.js';
 import type { WarmUpRun } from '../../../tools/warm-up/run-warm-up.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createRandom } from '../../../lib/random.js';
-import { createTokenizer } from '../../../lib/text/tokenizer.js';
+import { createTokenizer } from '../../../lib/text/tokenizer/tokenizer.js';
 import { NUMBERS, YEARS } from '../../../tools/small-world/world.js';
 import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
 import { trainTokenizer } from '../../../tools/warm-up/tokenizer.js';

@@ -1,7 +1,7 @@
 /** The tokens that a post-processor puts around texts, and a template around messages. */
 import { describe, expect, it } from 'vitest';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
-import { TOKENIZER, TOKENIZER_JSON } from '../training/tiny.js';
+import { createTokenizer } from '../../../lib/text/tokenizer/tokenizer.js';
+import { TOKENIZER, TOKENIZER_JSON } from '../../training/tiny.js';
 import { COMMON } from './tokenizers.js';
 
 describe('tokens around', () => {

@@ -1,6 +1,6 @@
 /** Reads chat templates and special tokens from `tokenizer_config.json`. */
 import { z } from 'zod';
-import { parseAs } from '../io/json.js';
+import { parseAs } from '../../io/json.js';
 import { compileTemplate } from './python-jinja.js';
 
 const tokenSchema = z

@@ -1,7 +1,7 @@
 /** Checked against recordings of the Rust crate or its documented rules. */
 import { expect, it } from 'vitest';
-import { createTokenizer } from '../../lib/text/tokenizer.js';
-import REFERENCE from '../fixtures/reference-tokenizer.json' with { type: 'json' };
+import { createTokenizer } from '../../../lib/text/tokenizer/tokenizer.js';
+import REFERENCE from '../../fixtures/reference-tokenizer.json' with { type: 'json' };
 import { COMMON, regexSplit } from './tokenizers.js';
 
 /** A tokenizer whose tokens are whole pieces. */

@@ -2,16 +2,20 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { readJson } from '../../lib/io/files.js';
+import { readJson } from '../../../lib/io/files.js';
 import {
   beginToken,
   chatTemplate,
   conversationTemplate,
   specialTokens,
-} from '../../lib/text/chat-template.js';
-import { createTokenizer, type FileTokenizer, type Tokenizer } from '../../lib/text/tokenizer.js';
-import JINJA from '../fixtures/jinja.json' with { type: 'json' };
-import { TOKENIZER_JSON } from '../training/tiny.js';
+} from '../../../lib/text/tokenizer/chat-template.js';
+import {
+  createTokenizer,
+  type FileTokenizer,
+  type Tokenizer,
+} from '../../../lib/text/tokenizer/tokenizer.js';
+import JINJA from '../../fixtures/jinja.json' with { type: 'json' };
+import { TOKENIZER_JSON } from '../../training/tiny.js';
 
 interface Expected {
   messages: string[];

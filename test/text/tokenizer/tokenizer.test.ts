@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTokenizer, requireIdsBelow } from '../../lib/text/tokenizer.js';
-import { TOKENIZER, TOKENIZER_JSON } from '../training/tiny.js';
+import { createTokenizer, requireIdsBelow } from '../../../lib/text/tokenizer/tokenizer.js';
+import { TOKENIZER, TOKENIZER_JSON } from '../../training/tiny.js';
 import { COMMON, regexSplit } from './tokenizers.js';
 
 const SPECIAL = ['<eos>', '<|im_end|>', '<|eot_id|>', '</s>', '[SEP]', '<unk>'];

@@ -2,8 +2,8 @@
 import * as huggingFace from '@huggingface/tokenizers';
 import { greatest } from 'd3-array';
 import { z } from 'zod';
-import { segmentText } from './segments.js';
-import { correctTokenizerJson } from './tokenizer-json.js';
+import { segmentText } from '../segments.js';
+import { correctTokenizerJson } from './corrections.js';
 
 /** The part of the package used here; its own types do not resolve under NodeNext. */
 export interface PackageTokenizer {

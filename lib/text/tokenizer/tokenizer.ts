@@ -1,7 +1,7 @@
 import { max } from 'd3-array';
 import { z } from 'zod';
-import { describeError, parseAs } from '../io/json.js';
-import { ownValue } from '../own-value.js';
+import { describeError, parseAs } from '../../io/json.js';
+import { ownValue } from '../../own-value.js';
 import { beginToken, chatTemplate, parseTokenizerConfig, specialTokens } from './chat-template.js';
 import { createPlainTextEncoder } from './plain-text-encoder.js';
 import { createReferenceTokenizer, type PackageTokenizer } from './reference-tokenizer.js';

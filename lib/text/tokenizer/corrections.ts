@@ -1,6 +1,6 @@
 /** Corrects a `tokenizer.json` so that the package reads it as the Rust crate does. */
 import { z } from 'zod';
-import { escapeRegex } from './regex.js';
+import { escapeRegex } from '../regex.js';
 
 const PUNCTUATION = '[\\p{P}\\u0021-\\u002F\\u003A-\\u0040\\u005B-\\u0060\\u007B-\\u007E]';
 const WORD = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}';
