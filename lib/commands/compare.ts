@@ -9,7 +9,7 @@ import {
   parseSources,
   type FinalFigure,
   type RunSource,
-} from '../pages/runs/comparison.js';
+} from '../report/compared-runs.js';
 import { figureText, intervalText } from '../report/text.js';
 import { metricDecimals, metricInfo } from '../report/titles.js';
 import { formatList, plural } from '../text/english.js';

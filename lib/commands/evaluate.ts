@@ -8,7 +8,7 @@ import type { Measurement } from '../evaluation/measurement.js';
 import { writeFileSafely } from '../io/files.js';
 import { withFileLocks } from '../io/folder-lock.js';
 import { compareHtml } from '../pages/runs/comparison-page.js';
-import { fewQuestionsWarning } from '../pages/runs/comparison.js';
+import { fewQuestionsWarning } from '../report/compared-runs.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import type { TotalUsage } from '../rollout/trajectory.js';
 import { formatList } from '../text/english.js';

@@ -10,10 +10,10 @@ import { encodeEvents, type ScalarEvent } from '../interop/tensorboard.js';
 import { writeTrackio, type TrackedRun } from '../interop/trackio.js';
 import { readJsonLines, writeFileSafely } from '../io/files.js';
 import { readNotebook } from '../notebook/nbformat.js';
-import { shortNames } from '../pages/runs/comparison.js';
+import { shortNames } from '../report/compared-runs.js';
 import { notebookFigures } from '../pages/notebook/page.js';
 import { listReports, makeReports, readReportInfo } from '../pages/notebook/reports.js';
-import { readDescription, readSteps, type StepMetrics } from '../pages/runs/folder.js';
+import { readDescription, readSteps, type StepMetrics } from '../training/run-folder.js';
 import { METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
 import {
   EXPORT_FORMATS,

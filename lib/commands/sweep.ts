@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { readJson } from '../io/files.js';
 import { describeFaults, parseUniqueJson } from '../io/json.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import type { RunSource } from '../pages/runs/comparison.js';
+import type { RunSource } from '../report/compared-runs.js';
 import type { BackendName } from '../tensor/backend.js';
 import type { TrainConfig } from '../training/config.js';
 import { nestSetting } from '../training/overrides.js';

@@ -4,7 +4,7 @@ import { Command, Option } from 'commander';
 import { readQuestions } from '../data/flashrag.js';
 import { streamJsonLines } from '../io/files.js';
 import { SMALL_WORLD } from '../io/paths.js';
-import { parseSource } from '../pages/runs/comparison.js';
+import { parseSource } from '../report/compared-runs.js';
 import { viewerData } from '../pages/viewer/data.js';
 import { writeViewer } from '../pages/viewer/page.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';

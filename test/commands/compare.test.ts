@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { result } from '../experiments/synthetic.js';
 import { temporaryFolder } from '../folder.js';
-import { RUN, writeStep } from '../pages/runs/run.js';
+import { RUN, writeStep } from '../training/synthetic-run.js';
 import { isBuilt, refusal, runCommand } from './command-line.js';
 
 const root = temporaryFolder();

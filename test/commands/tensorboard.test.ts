@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { maskedCrc } from '../../lib/interop/tensorboard.js';
 import { temporaryFolder } from '../folder.js';
-import { writeStep } from '../pages/runs/run.js';
+import { writeStep } from '../training/synthetic-run.js';
 import { isBuilt, refusal, runCommand } from './command-line.js';
 
 const root = temporaryFolder();

@@ -6,7 +6,7 @@ import { readParquet } from '../../lib/io/parquet.js';
 import { isBuilt, runCommand } from '../commands/command-line.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
-import { writeStep } from '../pages/runs/run.js';
+import { writeStep } from '../training/synthetic-run.js';
 import { PATIENCE_MS, runPython, trackioPython } from './python.js';
 
 const root = temporaryFolder();

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { flatGroup, quantile, range } from 'd3-array';
-import { readDescription, readSteps, type StepMetrics } from '../../lib/pages/runs/folder.js';
+import { readDescription, readSteps, type StepMetrics } from '../../lib/training/run-folder.js';
 import {
   incomparableSettings,
   initialModelKind,

@@ -25,7 +25,7 @@ import {
   readComparedRuns,
   type ComparedRun,
   type RunSource,
-} from './comparison.js';
+} from '../../report/compared-runs.js';
 
 /** Maximum points per curve; longer curves are averaged. */
 const MAX_POINTS = 60;

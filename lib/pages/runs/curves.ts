@@ -7,7 +7,7 @@ import type { VegaLiteSpec } from '../../report/charts/spec.js';
 import { markup, type Content, type Markup } from '../../report/markup.js';
 import { parseModelName } from '../../training/models.js';
 import { chartFigure, vegaDrawing } from '../figures.js';
-import type { StepMetrics } from './folder.js';
+import type { StepMetrics } from '../../training/run-folder.js';
 import type { BandPoint } from './reference.js';
 
 /** A metric of a run over its steps. */

@@ -11,7 +11,7 @@ import { configDifferences } from '../../training/overrides.js';
 import { trainingPreset } from '../../training/presets.js';
 import { parseModelName } from '../../training/models.js';
 import type { RunDescription } from '../../training/run.js';
-import type { StepMetrics } from './folder.js';
+import type { StepMetrics } from '../../training/run-folder.js';
 
 /** Written by `npm run tools -- reference-curves`: the package lacks recorded runs. */
 export const REFERENCE_FILE = packagePath('data', 'reference-curves.json');

@@ -13,7 +13,7 @@ import type { RunDescription } from '../../training/run.js';
 import { tableFigure } from '../figures.js';
 import { citationSection, provenanceSection, sectionMarkup } from '../sections.js';
 import { curveCharts, type Curve, type CurvesChart } from './curves.js';
-import { readRun, type RunState, type StepMetrics } from './folder.js';
+import { readRun, type RunState, type StepMetrics } from '../../training/run-folder.js';
 import { liveMarkup, sectionsPage } from './frame.js';
 import {
   findReference,

@@ -4,7 +4,7 @@ import { serve, startWorker, type Worker } from '../../io/processes.js';
 import { ownValue } from '../../own-value.js';
 import { markupHtml } from '../../report/markup.js';
 import type { RunDescription } from '../../training/run.js';
-import { readRollouts, readRun, runVersion } from './folder.js';
+import { readRollouts, readRun, runVersion } from '../../training/run-folder.js';
 import { runContent, runPageHtml } from './run-page.js';
 import { stepRollouts } from './rollouts.js';
 

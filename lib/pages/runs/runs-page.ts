@@ -10,11 +10,16 @@ import { intervalText, figureText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';
 import { countText } from '../../text/english.js';
 import { metricCharts } from './comparison-page.js';
-import { METRICS, finalFigure, readTraining, type ComparedRun } from './comparison.js';
+import {
+  METRICS,
+  finalFigure,
+  readTraining,
+  type ComparedRun,
+} from '../../report/compared-runs.js';
 import { scrollable } from '../figures.js';
 import { dataScript } from '../page.js';
 import { curveCharts } from './curves.js';
-import { readRollouts, runVersion, sampleSteps } from './folder.js';
+import { readRollouts, runVersion, sampleSteps } from '../../training/run-folder.js';
 import { liveMarkup, sectionsPage } from './frame.js';
 import { rolloutSlider, type SteppedRollouts } from './rollouts.js';
 import { sectionMarkup } from '../sections.js';

@@ -3,7 +3,7 @@ import type { LocalServer } from '../../io/local-server.js';
 import { markup, markupHtml } from '../../report/markup.js';
 import { compareHtml, readComparison } from './comparison-page.js';
 import { withNavigation } from '../page.js';
-import { readDescription, readRun } from './folder.js';
+import { readDescription, readRun } from '../../training/run-folder.js';
 import { runPageHtml } from './run-page.js';
 import { contentRoute, rolloutsRoute, servePages } from './run-server.js';
 import { findRuns, runsContent, runsPageHtml, runsVersion } from './runs-page.js';

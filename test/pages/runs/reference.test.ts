@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../../lib/io/paths.js';
-import type { StepMetrics } from '../../../lib/pages/runs/folder.js';
+import type { StepMetrics } from '../../../lib/training/run-folder.js';
 import { findReference, incomparableSettings, ownMean } from '../../../lib/pages/runs/reference.js';
 import { REFERENCE_FILE, type Reference } from '../../../lib/pages/runs/reference.js';
 import { parseTrainConfig } from '../../../lib/training/config.js';

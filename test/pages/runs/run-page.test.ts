@@ -3,12 +3,12 @@ import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../../lib/io/paths.js';
-import { readRun } from '../../../lib/pages/runs/folder.js';
+import { readRun } from '../../../lib/training/run-folder.js';
 import { runPageHtml, writeRunReport } from '../../../lib/pages/runs/run-page.js';
 import { testsPages } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
-import { RUN, writeStep } from './run.js';
+import { RUN, writeStep } from '../../training/synthetic-run.js';
 
 const folder = temporaryFolder();
 for (let step = 0; step < 3; step++) writeStep(folder, step, step === 2 ? { kl: 0.9 } : {});

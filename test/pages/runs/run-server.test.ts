@@ -6,7 +6,7 @@ import { startWatchServer } from '../../../lib/pages/runs/run-server.js';
 import { closeChromium, openPage, testsPages } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
-import { RUN, writeStep } from './run.js';
+import { RUN, writeStep } from '../../training/synthetic-run.js';
 
 const folder = temporaryFolder();
 writeStep(folder, 0);

@@ -6,7 +6,7 @@ import { startRunsServer } from '../../../lib/pages/runs/runs-server.js';
 import { closeChromium, openPage, testsPages } from '../../browser/chromium.js';
 import { accessibilityComplaints, complaintsAboutReport } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
-import { RUN, writeStep } from './run.js';
+import { RUN, writeStep } from '../../training/synthetic-run.js';
 
 const root = temporaryFolder();
 const NAMES = ['low', 'grid/a', 'grid/b'];

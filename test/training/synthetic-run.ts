@@ -1,10 +1,10 @@
 /** A synthetic run. */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { withSettings } from '../../../lib/training/config.js';
-import { trainingPreset } from '../../../lib/training/presets.js';
-import type { RunDescription } from '../../../lib/training/run.js';
-import { INJECTION, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
+import { withSettings } from '../../lib/training/config.js';
+import { trainingPreset } from '../../lib/training/presets.js';
+import type { RunDescription } from '../../lib/training/run.js';
+import { INJECTION, syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
 
 const preset = trainingPreset('parallelsearch', 'instruct-1', 7);
 export const RUN: RunDescription = {

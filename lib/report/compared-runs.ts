@@ -2,23 +2,24 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { mean, range } from 'd3-array';
-import { percentileInterval, type Interval } from '../../evaluation/estimate.js';
-import { completeMeasures } from '../../evaluation/metrics.js';
+import { percentileInterval, type Interval } from '../evaluation/estimate.js';
+import { completeMeasures } from '../evaluation/metrics.js';
+import { answersInCommon, parseMeasurement, type Measurement } from '../evaluation/measurement.js';
+import { summariseResults, type TidyResults } from '../evaluation/table.js';
+import { readJsonLines } from '../io/files.js';
+import { readLog } from '../io/logs.js';
+import { TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
+import { createRandom } from '../random.js';
+import { parseTrajectory } from '../rollout/recorded.js';
+import type { Trajectory } from '../rollout/trajectory.js';
+import { plural } from '../text/english.js';
+import { flatten } from '../training/overrides.js';
 import {
-  answersInCommon,
-  parseMeasurement,
-  type Measurement,
-} from '../../evaluation/measurement.js';
-import { summariseResults, type TidyResults } from '../../evaluation/table.js';
-import { readJsonLines } from '../../io/files.js';
-import { readLog } from '../../io/logs.js';
-import { TRAJECTORIES_FILE } from '../../policy/folders/folder-settings.js';
-import { createRandom } from '../../random.js';
-import { parseTrajectory } from '../../rollout/recorded.js';
-import type { Trajectory } from '../../rollout/trajectory.js';
-import { plural } from '../../text/english.js';
-import { flatten } from '../../training/overrides.js';
-import { readDescription, readSteps, TAIL_BYTES, type StepMetrics } from './folder.js';
+  readDescription,
+  readSteps,
+  TAIL_BYTES,
+  type StepMetrics,
+} from '../training/run-folder.js';
 
 /** What was recorded for a run; missing parts are empty. */
 export interface ComparedRun {

@@ -3,20 +3,20 @@ import { createReadStream, existsSync } from 'node:fs';
 import path from 'node:path';
 import { range, sort } from 'd3-array';
 import { z } from 'zod';
-import { readJson, readLines } from '../../io/files.js';
-import { fileSize, isComplete, parseLogLine, readLog } from '../../io/logs.js';
+import { readJson, readLines } from '../io/files.js';
+import { fileSize, isComplete, parseLogLine, readLog } from '../io/logs.js';
 import {
   METRICS_FILE,
   RUN_FILE,
   TRAIN_CONFIG_FILE,
   TRAJECTORIES_FILE,
-} from '../../policy/folders/folder-settings.js';
-import { parseTrajectory } from '../../rollout/recorded.js';
-import type { Trajectory } from '../../rollout/trajectory.js';
-import { trainConfigSchema, type TrainConfig } from '../../training/config.js';
-import { trainingPreset } from '../../training/presets.js';
-import { parseModelName } from '../../training/models.js';
-import type { RunDescription } from '../../training/run.js';
+} from '../policy/folders/folder-settings.js';
+import { parseTrajectory } from '../rollout/recorded.js';
+import type { Trajectory } from '../rollout/trajectory.js';
+import { trainConfigSchema, type TrainConfig } from './config.js';
+import { trainingPreset } from './presets.js';
+import { parseModelName } from './models.js';
+import type { RunDescription } from './run.js';
 
 export interface StepMetrics {
   step: number;

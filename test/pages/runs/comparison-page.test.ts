@@ -1,136 +1,21 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { cross, range } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { matching } from '../../../lib/evaluation/table.js';
 import { compareHtml } from '../../../lib/pages/runs/comparison-page.js';
-import { answerFigures, finalFigure, finalFigures } from '../../../lib/pages/runs/comparison.js';
-import { parseSources, readComparedRuns, shortNames } from '../../../lib/pages/runs/comparison.js';
-import type { ComparedRun } from '../../../lib/pages/runs/comparison.js';
+import { answerFigures, readComparedRuns } from '../../../lib/report/compared-runs.js';
 import { testsPages } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { result } from '../../experiments/synthetic.js';
-import { temporaryFolder } from '../../folder.js';
-import { RUN, writeStep } from './run.js';
-import { INJECTION, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
+import { comparedFolder, readAll } from '../../report/compared-folder.js';
+import { writeStep } from '../../training/synthetic-run.js';
+import { syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
 
-const root = temporaryFolder();
-const inRoot = (...parts: string[]): string => path.join(root, ...parts);
+const { inRoot, writeAnswers, writeLines } = comparedFolder();
 
-/**
- * Writes a training of six steps with a configuration different from the synthetic one.
- */
-function writeTraining(
-  name: string,
-  config: object,
-  metrics: (step: number) => Record<string, number>,
-): void {
-  for (let step = 0; step < 6; step++) writeStep(inRoot(name), step, metrics(step));
-  mkdirSync(inRoot(name, 'adapter'));
-  const file = inRoot(name, 'adapter', 'train_config.json');
-  writeFileSync(file, JSON.stringify({ ...RUN.config, ...config }));
-}
-const writeLines = (file: string, lines: readonly object[]): void =>
-  writeFileSync(inRoot(file), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-
-writeTraining('a', { seed: 1 }, () => ({ reward: 0.2 }));
-writeTraining('b', { seed: 2, rewards: { preset: 'paper', lambdaD: 0.5 } }, (reward) => {
-  return { reward, 'rewards/mine': 1 };
-});
 /** The page without its scripts. */
 const shownOn = (html: string): string => /<main[^]*<\/main>/.exec(html)![0];
-const readAll = (...texts: string[]): Promise<ComparedRun[]> =>
-  readComparedRuns(parseSources(texts));
 
-describe('shortNames', () => {
-  it('uses the shortest distinct ends of paths', () => {
-    expect(shortNames(['runs/a', 'other/b/'])).toEqual(['a', 'b']);
-    const files = ['runs/a/answers.jsonl', './b/answers.jsonl'];
-    expect(shortNames(files)).toEqual(['a/answers', 'b/answers']);
-    expect(shortNames(['a', 'a'])).toEqual(['a', 'a']);
-  });
-});
-
-describe('finalFigure', () => {
-  it('is the mean of the last steps with an interval', async () => {
-    const [, b] = await readAll(inRoot('a'), inRoot('b'));
-    const { value, low, high, numSteps } = finalFigure(b, 'reward')!;
-    expect([value, numSteps]).toEqual([3, 5]);
-    expect(low).toBeGreaterThanOrEqual(1);
-    expect(low).toBeLessThan(3);
-    expect(high).toBeLessThanOrEqual(5);
-    expect(high).toBeGreaterThan(3);
-    expect(finalFigure(b, 'nothing')).toBeNull();
-  });
-});
-
-describe('finalFigures', () => {
-  it('has the differences of the last training steps to the first run', async () => {
-    const figures = finalFigures(await readAll(inRoot('a'), inRoot('b')));
-    const rewards = matching(figures, { metric: 'reward' });
-    // a is 0.2 in all steps and b is 1 to 5 in the last five.
-    const interval = finalFigure((await readAll(inRoot('b')))[0], 'reward')!;
-    expect(rewards).toEqual([
-      expect.objectContaining({ run: 'a', n: 5, difference: null }),
-      expect.objectContaining({ run: 'b', n: 5 }),
-    ]);
-    expect(rewards[1].difference!.value).toBeCloseTo(2.8, 10);
-    expect(rewards[1].difference!.low).toBeCloseTo(interval.low - 0.2, 10);
-    expect(rewards[1].difference!.high).toBeCloseTo(interval.high - 0.2, 10);
-  });
-
-  it('has the paired differences of answers by metric', async () => {
-    const figures = finalFigures(await readAll(...writeAnswers()));
-    const exact = matching(figures, { source: 'answers', metric: 'em', n: 20 });
-    expect(exact.map(({ run }) => run)).toEqual(['one', 'two']);
-    expect([exact[1].figure.value, exact[1].difference?.value]).toEqual([0.5, 0.5]);
-  });
-});
-
-/**
- * Answers of two runs. The second is right on the first half of the common questions, and
- * has one more question.
- */
-function writeAnswers(): string[] {
-  const answers = (count: number, fields: (i: number) => object): object[] =>
-    range(count).map((i) => result({ questionId: `q-${i}`, coverage: NaN, ...fields(i) }));
-  const wrong = answers(20, () => ({ em: 0, f1: 0, answer: INJECTION }));
-  const searches = [['Town', 'River']];
-  const half = answers(21, (i) => ({ em: i < 10 ? 1 : 0, f1: 0.5, searches }));
-  writeLines('one.jsonl', wrong);
-  writeLines('two.jsonl', half);
-  return [inRoot('one.jsonl'), inRoot('two.jsonl')];
-}
-
-describe('answerFigures', () => {
-  it('compares the questions answered by all runs, in their common metrics', async () => {
-    const { rows, contrasts, numQuestions } = answerFigures(await readAll(...writeAnswers()))!;
-    expect(numQuestions).toBe(20);
-    expect(matching(rows, { metric: 'em' })).toMatchObject([
-      { method: 'one', value: 0 },
-      { method: 'two', value: 0.5 },
-    ]);
-    expect(matching(rows, { metric: 'coverage' })).toEqual([]);
-    const [difference] = matching(contrasts, { metric: 'em' });
-    expect(difference).toMatchObject({ method: 'two', against: 'one', value: 0.5 });
-    expect(difference.low).toBeGreaterThan(0.2);
-    expect(difference.high).toBeLessThan(0.8);
-  });
-
-  it('gives few questions of different kinds an interval', async () => {
-    const answers = (right: number): object[] =>
-      range(4).map((i) =>
-        result({ questionId: `q-${i}`, hops: i + 1, coverage: NaN, em: i < right ? 1 : 0 }),
-      );
-    writeLines('few-a.jsonl', answers(0));
-    writeLines('few-b.jsonl', answers(2));
-    const { contrasts } = answerFigures(
-      await readAll(inRoot('few-a.jsonl'), inRoot('few-b.jsonl')),
-    )!;
-    const [difference] = matching(contrasts, { metric: 'em' });
-    expect(difference).toMatchObject({ value: 0.5, low: 0, high: 1 });
-  });
-
+describe('pairs of answers', () => {
   it('keeps questions with the same id in two benchmarks apart', async () => {
     // FlashRAG numbers every benchmark from test_0.
     const sources = cross(['a', 'b'], ['nq', 'triviaqa'], (run, benchmark) => {
@@ -257,7 +142,7 @@ describe('the comparison page', () => {
   });
 
   it('rejects other files and folders', async () => {
-    await expect(readAll(root)).rejects.toThrow(/metrics\.jsonl, or answers\.jsonl/);
+    await expect(readAll(inRoot())).rejects.toThrow(/metrics\.jsonl, or answers\.jsonl/);
     await expect(readAll(inRoot('absent'))).rejects.toThrow(/absent does not exist/);
     await expect(readAll(inRoot('a'), inRoot('a'))).rejects.toThrow(/one training .*name a,/);
     await expect(readAll(`x=${inRoot('a')}`, `x=${inRoot('b')}`)).rejects.toThrow(/name x,/);
