@@ -139,18 +139,14 @@ describe('two processes of evaluate', () => {
     async (backend) => {
       const answers = await answersOf({ backend, processes: 1 });
       expect(startWorker).not.toHaveBeenCalled();
-      expect(await answersOf({ backend, processes: 2 })).toEqual(answers);
-      expect(startWorker).toHaveBeenCalledTimes(1);
+      await answersOf({ backend, batchSize: 2 });
+      // One process is the default up to two batches.
+      expect(startWorker).not.toHaveBeenCalled();
+      expect(await answersOf({ backend })).toEqual(answers);
+      expect(startWorker).toHaveBeenCalledTimes(availableParallelism() > 1 ? 1 : 0);
       expect(answers[0].split('\n')).toHaveLength(QUESTIONS.length + 1);
     },
   );
-
-  it('are the default if there are more than two batches', async () => {
-    await answersOf({ batchSize: 2 });
-    expect(startWorker).not.toHaveBeenCalled();
-    await answersOf({ batchSize: 1 });
-    expect(startWorker).toHaveBeenCalledTimes(availableParallelism() > 1 ? 1 : 0);
-  });
 
   it('keep their answers if one dies', async () => {
     const expected = await answersOf({ processes: 1 });

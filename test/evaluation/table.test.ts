@@ -7,7 +7,7 @@ import { syntheticResults } from '../experiments/synthetic.js';
 
 const results = syntheticResults();
 const tidy = summariseResults(results, {
-  resamples: 400,
+  resamples: 20,
   provenance: { commit: 'abc' },
   paper: paperFigure,
 });

@@ -59,9 +59,9 @@ describe('examples/policy.ts', () => {
         method: 'r1',
         seed: 1,
         checkpoints: CHECKPOINTS,
-        limit: 4,
+        limit: 2,
         out,
-        batchSize: 2,
+        batchSize: 1,
         backend: 'wasm',
       });
       return linesOf(out);

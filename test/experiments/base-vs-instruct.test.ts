@@ -8,8 +8,8 @@ import { writeSyntheticAnswers } from './synthetic.js';
 import { withResamples } from './resamples.js';
 
 const folder = temporaryFolder();
-await writeSyntheticAnswers(folder, { perTemplate: 8 });
-const result = await withResamples(60, () => baseVsInstruct.result!(folder));
+await writeSyntheticAnswers(folder, { perTemplate: 2 });
+const result = await withResamples(5, () => baseVsInstruct.result!(folder));
 
 const find = (rows: readonly object[], fields: Row): Row => matching(rows as Row[], fields)[0];
 

@@ -232,7 +232,7 @@ describe('figures', () => {
     const folder = temporaryFolder();
     await writeSyntheticConditions(folder);
     await writeSyntheticTiming(folder);
-    const parts = await withResamples(20, () => conditions.result!(folder));
+    const parts = await withResamples(5, () => conditions.result!(folder));
     [rows, contrasts] = [toRows(parts.rows), toRows(parts.contrasts)];
     judged = parts.frames!.conditions as ConditionRow[];
     expect(parts.predictions).toHaveLength(judged.length);

@@ -104,7 +104,7 @@ describe('figures', () => {
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticLambdaAblation(folder);
-    const results = await withResamples(20, () => lambdaAblation.result!(folder));
+    const results = await withResamples(5, () => lambdaAblation.result!(folder));
     [rows, contrasts] = [toRows(results.rows), toRows(results.contrasts)];
   });
 

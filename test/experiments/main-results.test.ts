@@ -13,7 +13,7 @@ import { writeSyntheticAnswers } from './synthetic.js';
 import { withResamples } from './resamples.js';
 
 const folder = temporaryFolder();
-await writeSyntheticAnswers(folder, { perTemplate: 8 });
+await writeSyntheticAnswers(folder, { perTemplate: 7 });
 const results = await withResamples(5, () => mainResults.result!(folder));
 
 it('checks predictions against figures, and shows subsets of all and of many questions', () => {

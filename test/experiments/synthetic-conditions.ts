@@ -5,11 +5,11 @@ import { FORCED_AFTER } from '../../lib/experiments/conditions/limits.js';
 import type { LimitedAnswer } from '../../lib/experiments/conditions/limits.js';
 import type { Recorded } from '../../lib/experiments/running/records.js';
 import type { PolicyRun } from '../../lib/experiments/running/policy-runs.js';
-import { syntheticResults, writeRecords } from './synthetic.js';
+import { syntheticResults, TRAINED, writeRecords } from './synthetic.js';
 
 /** Every answer is right, one turn per search, and forced answers are wrong. */
 export async function writeSyntheticConditions(folder: string): Promise<void> {
-  const results = syntheticResults({ perTemplate: 14 });
+  const results = syntheticResults({ perTemplate: 7, methods: TRAINED });
   await writeRecords(folder, conditions, (run: PolicyRun): Recorded<LimitedAnswer> => {
     const answers = matching(results, { ...run }).map((answer): LimitedAnswer => {
       const { turns, searches } = answer;

@@ -7,7 +7,7 @@ import { syntheticResults, writeRecords } from './synthetic.js';
 /** Without lambda_d nothing is decomposed; without lambda_s, two more calls. */
 export async function writeSyntheticLambdaAblation(folder: string): Promise<void> {
   const ours = { method: 'parallelsearch', model: 'instruct' };
-  const answers = matching(syntheticResults({ perTemplate: 8 }), ours);
+  const answers = matching(syntheticResults({ perTemplate: 4 }), ours);
   await writeRecords(folder, lambdaAblation, (run: PolicyRun) => {
     const { lambdaD, lambdaS } = runLambdas(run);
     const { initSeed, seed } = run;

@@ -4,7 +4,7 @@ import { matching } from '../../lib/evaluation/table.js';
 import type { Recorded } from '../../lib/experiments/running/records.js';
 import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/training/conditions.js';
 import type { Stage } from '../../lib/experiments/training/fresh-test-experiment.js';
-import { syntheticResults, writeRecords } from './synthetic.js';
+import { syntheticResults, TRAINED, writeRecords } from './synthetic.js';
 
 /** What a stage answers instead of the made-up answer. */
 type Change = (stage: Stage, answer: Measurement & { subset: string }) => Partial<Measurement>;
@@ -44,7 +44,9 @@ const byPassages: Change = ({ run: { nearMisses }, topK }) => ({
 const byCut: Change = ({ run: { halvedBy } }) => ({ em: halvedBy === 'raw' ? 0 : 1 });
 
 export async function writeSyntheticTraining(folder: string): Promise<void> {
-  const results = matching(syntheticResults({ perTemplate: 14 }), { model: 'instruct' });
+  const results = matching(syntheticResults({ perTemplate: 7, methods: TRAINED }), {
+    model: 'instruct',
+  });
   const changes: Record<string, Change> = {
     habit: fromHasty,
     'habit-seeds': fromHasty,

@@ -81,8 +81,15 @@ export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
   };
 }
 
-/** `perTemplate` questions of each kind, by every method and `warmUps` of two models. */
-export function syntheticResults({ perTemplate = 12, warmUps = 3 } = {}): QuestionResult[] {
+/** The methods of most experiments. */
+export const TRAINED = ['search-r1', 'parallelsearch'];
+
+/** `perTemplate` questions of each kind, by the methods and `warmUps` of two models. */
+export function syntheticResults({
+  perTemplate = 12,
+  warmUps = 3,
+  methods = Object.keys(SKILL),
+} = {}): QuestionResult[] {
   const random = createRandom('synthetic');
   const questions = cross(
     TEMPLATES,
@@ -96,13 +103,13 @@ export function syntheticResults({ perTemplate = 12, warmUps = 3 } = {}): Questi
       ease: random.normal() * 0.15,
     }),
   );
-  const runs = cross(Object.entries(SKILL), MODELS).flatMap(([[method, skill], model]) =>
+  const runs = cross(methods, MODELS).flatMap(([method, model]) =>
     cross(range(method === 'lookup' ? 1 : warmUps), range(SEEDED.includes(method) ? 2 : 1)).map(
-      ([w, s]) => ({ method, skill, model, initSeed: w + 1, seed: s + 1 }),
+      ([w, s]) => ({ method, model, initSeed: w + 1, seed: s + 1 }),
     ),
   );
-  return cross(runs, questions, ({ skill, ...run }, { ease, ...question }) => {
-    const em = random.uniform() < skill + ease ? 1 : 0;
+  return cross(runs, questions, (run, { ease, ...question }) => {
+    const em = random.uniform() < SKILL[run.method] + ease ? 1 : 0;
     const decomposed = run.method === 'parallelsearch' && question.subset === 'parallelizable';
     const numEntities = ['r1', 'lookup'].includes(run.method) ? 0 : question.entitiesCompared || 2;
     const entities = range(numEntities).map((i) => `${question.questionId} e${i}`);
@@ -118,7 +125,7 @@ export function syntheticResults({ perTemplate = 12, warmUps = 3 } = {}): Questi
 /** Training curves of the two trained methods: rewards that rise towards 1. */
 export function syntheticCurves({ steps = 80, seeds = 3 } = {}): CurvePoint[] {
   const random = createRandom('synthetic curves');
-  const runs = cross(cross(['search-r1', 'parallelsearch'], MODELS), range(1, seeds + 1));
+  const runs = cross(cross(TRAINED, MODELS), range(1, seeds + 1));
   return cross(runs, range(steps), ([[method, model], seed], step) => ({
     method,
     model,

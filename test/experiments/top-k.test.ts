@@ -92,7 +92,7 @@ describe('top-k figures', () => {
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticTopK(folder);
-    const results = await withResamples(20, () => topK.result!(folder));
+    const results = await withResamples(5, () => topK.result!(folder));
     [rows, contrasts] = [toRows(results.rows), toRows(results.contrasts)];
     expect(toRows(results.frames!.recall)).toHaveLength(3 * 4);
   });

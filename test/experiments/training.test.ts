@@ -95,7 +95,7 @@ describe('results', () => {
   let trainings: Row[];
   beforeAll(async () => {
     await writeSyntheticTraining(folder);
-    const parts = await withResamples(20, () => training.result!(folder));
+    const parts = await withResamples(5, () => training.result!(folder));
     [rows, contrasts] = [toRows(parts.rows), toRows(parts.contrasts)];
     conditions = parts.frames!.conditions as TestedCondition[];
     trainings = parts.frames!.trainings as Row[];

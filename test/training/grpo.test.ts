@@ -259,7 +259,8 @@ describe('GRPO', () => {
           return bm25.retrieve(queries, options);
         },
       };
-      const trainer = trainerOf(settings, { retriever });
+      const few = { questionsPerStep: 1, groupSize: 2 };
+      const trainer = trainerOf({ ...few, ...settings }, { retriever });
       for (let step = 0; step < 5; step++) await trainer.next();
       trainer.dispose();
       return asked;

@@ -333,7 +333,10 @@ describe('a failing run', () => {
   );
 
   const back: GuardSettings = { kl: { action: 'rollback' } };
-  const more = { checkpointEvery: 1, settings: { steps: 3, warmupSteps: 0 } };
+  const more = {
+    checkpointEvery: 1,
+    settings: { steps: 3, warmupSteps: 0, questionsPerStep: 1, groupSize: 2 },
+  };
   afterEach(() => void (diverging.times = 0));
 
   it('rolls back if the KL runs away, halves the learning rate, logs it, and resumes the same after a kill', async () => {

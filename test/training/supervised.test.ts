@@ -24,10 +24,10 @@ const trainerOf = (
 describe('rejection sampling', () => {
   it('imitates the correct ones of five rollouts per question, always by the initial model', async () => {
     // What the chatty model often writes.
-    const trainer = await trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 16 });
+    const trainer = await trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 6 });
     const first = await trainer.next();
     const { trajectories, metrics } = first;
-    expect(trajectories).toHaveLength(80);
+    expect(trajectories).toHaveLength(30);
     const right = trajectories.filter(({ rewards }) => rewards.outcome === 1);
     expect(right.length).toBeGreaterThan(0);
     expect(trajectories.map(({ advantage }) => advantage)).toEqual(
@@ -56,7 +56,7 @@ describe('rejection sampling', () => {
 });
 
 it('supervised fine-tuning makes gold answers likelier', async () => {
-  const trainer = await trainerOf('sft', ['1960'], { steps: 8 });
+  const trainer = await trainerOf('sft', ['1960'], { steps: 8, questionsPerStep: 4 });
   const [prompt, answer] = ['When?', '<answer> 1960 </answer>'].map((text) =>
     TOKENIZER.encode(text),
   );

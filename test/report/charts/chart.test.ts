@@ -1,5 +1,5 @@
 import { cross, range } from 'd3-array';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { timeParts } from '../../../lib/experiments/latency/experiment.js';
 import { intervalChart, lineChart } from '../../../lib/report/charts/chart.js';
 import { trainingRows, type CurvePoint } from '../../../lib/report/training-rows.js';
@@ -82,6 +82,31 @@ describe('charts', () => {
       }
   });
 
+  const drawField = async (name: string, option: string, draw: typeof lineChart) => {
+    const rows = [0.1, 0.2, 0.4].map((value, i) => {
+      const interval = { value, low: value - 0.1, high: value + 0.1 };
+      return {
+        metric: 'em',
+        other: `o${i}`,
+        ...interval,
+        ...Object.fromEntries([[name, `v${i}`]]),
+      };
+    });
+    const axes = { title: 'T', x: 'other', xTitle: 'X', color: 'other', [option]: name };
+    const svg = await renderSvg(draw(rows, axes));
+    expect(svg).not.toContain('undefined');
+    const marks = svg.matchAll(
+      /aria-roledescription="[\w ]+ mark" transform="[^"]+"[^>]* d="[^"]+"/g,
+    );
+    const texts = svg.matchAll(/>([ov]\d)<\/text>/g);
+    return [...marks].map(([mark]) => mark).concat([...texts].map(([, text]) => text));
+  };
+  const OPTIONS = cross(['x', 'color', 'panel', 'row'], [intervalChart, lineChart]);
+  const drawAll = (name: string) =>
+    Promise.all(OPTIONS.map(([option, draw]) => drawField(name, option, draw)));
+  let plain: Promise<string[][]>;
+  beforeAll(() => void (plain = drawAll('plain')));
+
   // Derived from a plain name: the marks must stand at the same places.
   it.each([
     'a\\b',
@@ -96,28 +121,7 @@ describe('charts', () => {
     'constructor',
     '__proto__',
   ])('draw the right values of the field %j', async (field) => {
-    const drawn = async (name: string, option: string, draw: typeof lineChart) => {
-      const rows = [0.1, 0.2, 0.4].map((value, i) => {
-        const interval = { value, low: value - 0.1, high: value + 0.1 };
-        return {
-          metric: 'em',
-          other: `o${i}`,
-          ...interval,
-          ...Object.fromEntries([[name, `v${i}`]]),
-        };
-      });
-      const axes = { title: 'T', x: 'other', xTitle: 'X', color: 'other', [option]: name };
-      const svg = await renderSvg(draw(rows, axes));
-      expect(svg).not.toContain('undefined');
-      const marks = svg.matchAll(
-        /aria-roledescription="[\w ]+ mark" transform="[^"]+"[^>]* d="[^"]+"/g,
-      );
-      const texts = svg.matchAll(/>([ov]\d)<\/text>/g);
-      return [...marks].map(([mark]) => mark).concat([...texts].map(([, text]) => text));
-    };
-    for (const option of ['x', 'color', 'panel', 'row'])
-      for (const draw of [intervalChart, lineChart])
-        expect(await drawn(field, option, draw)).toEqual(await drawn('plain', option, draw));
+    expect(await drawAll(field)).toEqual(await plain);
   });
 
   it('have titles of methods, values as text, and hollow points for the paper', () => {

@@ -76,21 +76,21 @@ describe('createWarmUpSampler', () => {
   });
 
   it('searches once in nine of ten hasty rows, and only decomposes under the parallel prompt', () => {
-    const rows = (kind: 'hastyHabit' | 'hastyParallelHabit'): Sequence[] =>
-      draw(optionsOf({ [kind]: 1 }, { rowsPerStep: 200 }));
+    const [hasty, hastyParallel] = ['hastyHabit', 'hastyParallelHabit'].map((kind) =>
+      draw(optionsOf({ [kind]: 1 }, { rowsPerStep: 200 })),
+    );
     const isOnce = (row: Sequence): boolean => textOf(row).split('<search>').length === 2;
-    for (const [kind, prompt] of [
-      ['hastyHabit', 'search-r1'],
-      ['hastyParallelHabit', 'parallel'],
+    for (const [drawn, prompt] of [
+      [hasty, 'search-r1'],
+      [hastyParallel, 'parallel'],
     ] as const) {
-      const drawn = rows(kind);
       const share = drawn.filter(isOnce).length / drawn.length;
       expect(share).toBeGreaterThan(0.85);
       expect(share).toBeLessThan(1);
       for (const row of drawn) expect(textOf(row).startsWith(promptOf(prompt))).toBe(true);
     }
-    expect(rows('hastyHabit').some(isDecomposed)).toBe(false);
-    const decomposed = rows('hastyParallelHabit').filter(isDecomposed).length / 200;
+    expect(hasty.some(isDecomposed)).toBe(false);
+    const decomposed = hastyParallel.filter(isDecomposed).length / 200;
     expect(decomposed).toBeGreaterThan(0.01);
     expect(decomposed).toBeLessThan(0.15);
   });
