@@ -6,7 +6,7 @@ import { sum } from 'd3-array';
 import { z } from 'zod';
 import { parseAs } from '../../io/json.js';
 import { createRegistry } from '../../registry.js';
-import { MAX_VOCAB_SIZE } from '../../text/tokenizer/tokenizer.js';
+import { MAX_VOCAB_SIZE } from '../../text/tokenizer/tokenizer-files.js';
 
 /** The base of rotary frequencies, and how they are scaled for long contexts. */
 interface RopeConfig {

@@ -56,3 +56,5 @@ export function createPlainTextEncoder(
     breakNames: (text: string): string => text.split(breaks).join(' '),
   };
 }
+
+export type PlainTextEncoder = ReturnType<typeof createPlainTextEncoder>;

@@ -1,10 +1,26 @@
+/**
+ * From a model's files to a tokenizer, in this order:
+ * 1. `io/tokenizer-config.ts` reads the files, `policy/folders` limits the time.
+ * 2. `tokenizer-files.ts` validates them, and lists the added tokens and those around a
+ *    text.
+ * 3. `corrections.ts` corrects `tokenizer.json`, `reference-tokenizer.ts` the package, so
+ *    that both match the Rust crate.
+ * 4. `plain-text-encoder.ts` keeps a text from becoming special tokens.
+ * 5. `chat-template.ts` compiles the template, which `python-jinja.ts` and
+ *    `python-values.ts` render as Python does.
+ */
 import { max } from 'd3-array';
-import { z } from 'zod';
-import { describeError, parseAs } from '../../io/json.js';
-import { ownValue } from '../../own-value.js';
-import { beginToken, chatTemplate, parseTokenizerConfig, specialTokens } from './chat-template.js';
-import { createPlainTextEncoder } from './plain-text-encoder.js';
+import { describeError } from '../../io/json.js';
+import { beginToken, chatTemplate, specialTokens } from './chat-template.js';
+import { createPlainTextEncoder, type PlainTextEncoder } from './plain-text-encoder.js';
 import { createReferenceTokenizer, type PackageTokenizer } from './reference-tokenizer.js';
+import {
+  addedTokens,
+  parseTokenizerJson,
+  requireAround,
+  tokensAround,
+  type TokensAround,
+} from './tokenizer-files.js';
 
 /** Converts text to token ids and back. */
 export interface Tokenizer {
@@ -28,10 +44,8 @@ export interface Tokenizer {
 
 /** A tokenizer read from a model folder. */
 export interface FileTokenizer extends Tokenizer {
-  /**
-   * Special tokens around a text, such as [CLS] and [SEP]; `encode` does not add them.
-   */
-  around: { before: number[]; after: number[] };
+  /** `encode` does not add them. */
+  around: TokensAround;
   /** Text of the token that servers put before a text, such as `<s>`, if any. */
   beginToken?: string;
   /**
@@ -40,81 +54,6 @@ export interface FileTokenizer extends Tokenizer {
    */
   decodeForOthers(tokenIds: readonly number[]): string;
 }
-
-/** The package allocates lists up to the largest id, so ids need a bound. */
-export const MAX_VOCAB_SIZE = 2 ** 22;
-
-const id = z
-  .int()
-  .min(0)
-  .max(MAX_VOCAB_SIZE - 1);
-const unset = z.union([z.literal(false), z.literal(0), z.literal('')]).nullish();
-const tokenSchema = z.looseObject({
-  id,
-  content: z.string().min(1),
-  special: z.boolean().default(false),
-  single_word: z.literal(false).nullish(),
-});
-const stepSchema = z.looseObject({ type: z.string() });
-const stepsSchema = stepSchema.extend({
-  normalizers: z.array(stepSchema).optional(),
-  pretokenizers: z.array(stepSchema).optional(),
-});
-const listedToken = z.tuple([z.string(), id]).optional();
-const processorSchema = z.looseObject({
-  get processors() {
-    return z.array(processorSchema).optional();
-  },
-  cls: listedToken,
-  sep: listedToken,
-  /** Special tokens and a text. */
-  single: z.array(z.object({ SpecialToken: z.object({ id: z.string() }).optional() })).optional(),
-  special_tokens: z.record(z.string(), z.object({ ids: z.array(id) })).optional(),
-});
-type Processor = z.infer<typeof processorSchema>;
-/**
- * Ids are dictionary values or, in a unigram model, list indices. Rejects settings that
- * change the ids but are ignored by the package.
- */
-const tokenizerSchema = z
-  .object({
-    model: z
-      .object({
-        type: z.enum(['BPE', 'Unigram', 'WordLevel', 'WordPiece']).optional(),
-        vocab: z.union([z.record(z.string(), id), z.array(z.unknown()).max(MAX_VOCAB_SIZE)]),
-        dropout: unset,
-        byte_fallback: z.boolean().nullish(),
-        continuing_subword_prefix: z.string().nullish(),
-        end_of_word_suffix: z.string().nullish(),
-        unk_token: z.string().nullish(),
-      })
-      .refine(({ type, byte_fallback }) => type !== 'Unigram' || !byte_fallback, {
-        path: ['byte_fallback'],
-        error: 'unigram models with byte_fallback are not supported',
-      })
-      .refine(({ type, continuing_subword_prefix: prefix }) => type !== 'BPE' || !prefix, {
-        path: ['continuing_subword_prefix'],
-        error: 'BPE with a prefix of continuing pieces is not supported',
-      })
-      .refine(
-        ({ type, end_of_word_suffix: suffix, unk_token }) => type !== 'BPE' || !suffix || unk_token,
-        {
-          path: ['end_of_word_suffix'],
-          error: 'BPE with a suffix of last pieces but no unknown token is not supported',
-        },
-      ),
-    added_tokens: z.array(tokenSchema).default([]),
-    normalizer: stepsSchema.nullish(),
-    pre_tokenizer: stepsSchema.nullish(),
-    post_processor: processorSchema.nullish(),
-  })
-  .refine(
-    ({ model, added_tokens: added }) =>
-      !model.byte_fallback ||
-      !added.some(({ special, content }) => special && /^<0x[0-9A-F]{2}>$/.test(content)),
-    { path: ['added_tokens'], error: 'special tokens that stand for bytes are not supported' },
-  );
-type TokenizerJson = z.infer<typeof tokenizerSchema>;
 
 /** @throws Error for token ids that a model's embedding lacks */
 export function requireIdsBelow({ vocabSize }: Tokenizer, modelSize: number): void {
@@ -125,7 +64,7 @@ export function requireIdsBelow({ vocabSize }: Tokenizer, modelSize: number): vo
 }
 
 /** Encodes and decodes a sample, because the package does not validate the JSON. */
-function readTokenizer(json: object): PackageTokenizer {
+function createCheckedTokenizer(json: object): PackageTokenizer {
   try {
     const tokenizer = createReferenceTokenizer(json);
     const { ids } = tokenizer.encode('A a, 1\n', { add_special_tokens: false });
@@ -138,156 +77,65 @@ function readTokenizer(json: object): PackageTokenizer {
   }
 }
 
-type Vocab = TokenizerJson['model']['vocab'];
-
-/** Pieces and their ids; a unigram model lists pieces with their scores. */
-const vocabEntries = (vocab: Vocab): [string, number][] =>
-  Array.isArray(vocab)
-    ? vocab.map((entry, id) => [String([entry].flat()[0]), id])
-    : Object.entries(vocab);
-
-function requireUniqueIds(vocab: Vocab, added: TokenizerJson['added_tokens']): void {
-  const entries = added.map(({ content, id }): [string, number] => [content, id]);
-  const ids = new Map(entries);
-  const contents = new Map(entries.map(([content, id]) => [id, content]));
-  for (const [content, id] of [...entries, ...vocabEntries(vocab)]) {
-    const [otherContent, otherId] = [contents.get(id) ?? content, ids.get(content) ?? id];
-    if (otherContent === content && otherId === id) continue;
-    const fault =
-      otherId === id
-        ? `${id} is both ${JSON.stringify(otherContent)} and ${JSON.stringify(content)}`
-        : `${JSON.stringify(content)} has both ${otherId} and ${id}`;
-    throw new Error(
-      `Expected each token of tokenizer.json and tokenizer_config.json to have one id, but ${fault}. Load the tokenizer with transformers and save it again.`,
-    );
+/** Decodes for {@link FileTokenizer.decodeForOthers}. */
+function decodeForOthers(
+  ids: readonly number[],
+  {
+    decode,
+    text,
+    specialIds,
+  }: Pick<Tokenizer, 'decode'> & {
+    text: PlainTextEncoder;
+    specialIds: ReadonlySet<number | undefined>;
+  },
+): string {
+  /**
+   * Decodes ordinary tokens after a special one so that they are encoded alike: decoders
+   * drop the first space, which only some tokenizers add after a special token.
+   */
+  const decodeAfter = (special: number | undefined, run: readonly number[]): string => {
+    const alone = decode(run);
+    if (special === undefined) return alone;
+    const name = decode([special]);
+    const isAlike = text.parse(name + alone.slice(0, 64))[1] === run[0];
+    return isAlike ? alone : decode([special, ...run]).slice(name.length);
+  };
+  const runs: number[][] = [];
+  for (const [i, id] of ids.entries()) {
+    if (i > 0 && specialIds.has(id) === specialIds.has(ids[i - 1])) runs.at(-1)!.push(id);
+    else runs.push([id]);
   }
-}
-
-/** Settings that transformers reads from tokenizer_config.json, not tokenizer.json. */
-const overridesSchema = z.looseObject({
-  tokenizer_class: z.string().nullish(),
-  added_tokens_decoder: z.record(z.string(), tokenSchema.omit({ id: true })).nullish(),
-  split_special_tokens: z.literal(false).nullish(),
-});
-type Step = z.infer<typeof stepSchema>;
-/** Settings of a step of tokenizer.json, by their names in tokenizer_config.json. */
-const OVERRIDES: Readonly<Record<string, (step: Step) => Record<string, unknown>>> = {
-  BertNormalizer: ({ lowercase, strip_accents, handle_chinese_chars }) => ({
-    do_lower_case: lowercase,
-    strip_accents,
-    tokenize_chinese_chars: handle_chinese_chars,
-  }),
-  ByteLevel: ({ add_prefix_space }) => ({ add_prefix_space }),
-  Metaspace: ({ add_prefix_space = true, prepend_scheme }) => ({
-    add_prefix_space: prepend_scheme === undefined ? add_prefix_space : prepend_scheme !== 'never',
-  }),
-  Prepend: () => ({ add_prefix_space: true }),
-};
-/** Classes with BERT's defaults in transformers. */
-const BERT_CLASS = /^(\w*Bert|Electra|MPNet)Tokenizer/;
-const BERT_DEFAULTS: Record<string, unknown> = {
-  do_lower_case: true,
-  tokenize_chinese_chars: true,
-};
-/** Classes that use tokenizer.json unchanged. */
-const PLAIN_CLASS = /^(PreTrainedTokenizer|TokenizersBackend)/;
-
-/**
- * The added tokens of tokenizer.json, with their flags in tokenizer_config.json, which
- * win in transformers, and the special tokens listed only in the latter.
- * @throws Error for another setting that differs between the two files
- */
-function addedTokens(
-  { normalizer, pre_tokenizer: preTokenizer, added_tokens, model: { vocab } }: TokenizerJson,
-  config: object,
-): TokenizerJson['added_tokens'] {
-  const data = parseAs(overridesSchema, config, 'a tokenizer_config.json');
-  const steps = [normalizer, preTokenizer].flatMap((step) => [
-    ...(step ? [step] : []),
-    ...(step?.normalizers ?? step?.pretokenizers ?? []),
-  ]);
-  const className = data.tokenizer_class ?? '';
-  const defaults = BERT_CLASS.test(className) ? BERT_DEFAULTS : {};
-  for (const step of PLAIN_CLASS.test(className) ? [] : steps)
-    for (const [name, stepValue = null] of Object.entries(
-      ownValue(OVERRIDES, step.type)?.(step) ?? {},
-    )) {
-      const value = data[name] ?? defaults[name] ?? null;
-      if (value !== null && value !== stepValue)
-        throw new Error(
-          `Expected tokenizer.json and tokenizer_config.json to agree, but ${name} is ${JSON.stringify(stepValue)} in the former (${step.type}) and ${JSON.stringify(value)}${name in data ? '' : ' by default'} in the latter. Load the tokenizer with transformers and save it again.`,
-        );
-    }
-  const ids = new Map(vocabEntries(vocab).reverse());
-  const more = new Map<string, TokenizerJson['added_tokens'][number]>();
-  for (const content of specialTokens(config)) {
-    const id = ids.get(content);
-    if (id !== undefined) more.set(content, { id, content, special: true, normalized: false });
-  }
-  const configured = Object.entries(data.added_tokens_decoder ?? {}).map(([id, token]) =>
-    tokenSchema.parse({ ...token, id: Number(id) }),
-  );
-  requireUniqueIds(vocab, [...added_tokens, ...configured]);
-  const overrides = new Map(configured.map((token) => [token.content, token]));
-  for (const token of configured) more.set(token.content, token);
-  for (const { content } of added_tokens) more.delete(content);
-  const listed = added_tokens.map((token) => {
-    const override = overrides.get(token.content);
-    return { ...token, ...override, special: token.special || override?.special === true };
-  });
-  return [...listed, ...more.values()];
-}
-
-/**
- * Checks the tokens around a text: of these classes, transformers ignores the
- * post-processor in tokenizer.json.
- * @throws Error for another token in tokenizer_config.json
- */
-function requireAround(
-  { before, after }: FileTokenizer['around'],
-  tokenizer: PackageTokenizer,
-  json: object,
-): void {
-  const config = parseTokenizerConfig(json);
-  const className = config.tokenizer_class ?? '';
-  const isXlm = /^XLMRobertaTokenizer/.test(className);
-  if (!isXlm && !BERT_CLASS.test(className) && !/^RobertaTokenizer/.test(className)) return;
-  const names = isXlm
-    ? (['bos_token', 'eos_token'] as const)
-    : (['cls_token', 'sep_token'] as const);
-  for (const [i, name] of names.entries()) {
-    const token = config[name];
-    const [id, ...others] = i === 0 ? before : after;
-    if (token && (others.length > 0 || id !== tokenizer.token_to_id(token)))
-      throw new Error(
-        `Expected tokenizer.json and tokenizer_config.json to agree, but ${name} is ${JSON.stringify(token)} in the latter and another one in the post_processor of the former. Load the tokenizer with transformers and save it again.`,
-      );
-  }
+  return runs
+    .map((run, i) =>
+      specialIds.has(run[0]) ? decode(run) : text.breakNames(decodeAfter(runs[i - 1]?.at(-1), run)),
+    )
+    .join('');
 }
 
 /** Stands for a message in a rendered template: a character for private use. */
 const MARK = '\uf8ff';
 
-/** The special tokens around a text, with the ids that the post-processor lists. */
-function tokensAround(processor: Processor | null | undefined): FileTokenizer['around'] {
-  const { processors = [], cls, sep, single = [], special_tokens: tokens } = processor ?? {};
-  const textAt = single.findIndex(({ SpecialToken }) => !SpecialToken);
-  const templateIds = (parts: typeof single): number[] =>
-    parts.flatMap(({ SpecialToken: token }) => {
-      const listed = token && ownValue(tokens, token.id);
-      if (token && !listed)
-        throw new Error(
-          `Expected special_tokens in the post_processor of tokenizer.json to list ${token.id}, but it is missing. Copy the file again.`,
-        );
-      return listed?.ids ?? [];
-    });
-  let before = cls ? [cls[1]] : templateIds(single.slice(0, textAt));
-  let after = sep ? [sep[1]] : templateIds(single.slice(textAt + 1));
-  for (const outer of processors.map(tokensAround)) {
-    before = [...outer.before, ...before];
-    after = [...after, ...outer.after];
-  }
-  return { before, after };
+/** Renders a user message and encodes it, the template's special tokens as such. */
+function encodeChat(
+  message: string,
+  template: (message: string) => string,
+  text: PlainTextEncoder,
+): { text: string; tokenIds: number[] } {
+  const chat = template(message);
+  const content = message.trim();
+  const refuse = (fault: string): never => {
+    throw new Error(
+      `Expected the chat template to contain the message, but ${JSON.stringify(content.slice(0, 40))} is ${fault}. Use --prompt-form full.`,
+    );
+  };
+  if (content === '' || !chat.includes(content)) refuse('missing');
+  // Without special tokens in it, the message is encoded together with its surroundings,
+  // as in transformers.
+  if (text.isPlain(content)) return { text: chat, tokenIds: text.parse(chat) };
+  const [first, ...others] = template(message.replace(content, MARK)).split(MARK);
+  if ([first, ...others].join(content) !== chat) refuse('changed');
+  const rest = others.flatMap((part) => [...text.encode(content), ...text.parse(part)]);
+  return { text: chat, tokenIds: [...text.parse(first), ...rest] };
 }
 
 /**
@@ -298,7 +146,7 @@ export function createTokenizer(
   tokenizerJson: object,
   tokenizerConfig: object = {},
 ): FileTokenizer {
-  const parsed = parseAs(tokenizerSchema, tokenizerJson, 'the JSON of a tokenizer.json');
+  const parsed = parseTokenizerJson(tokenizerJson);
   const { vocab } = parsed.model;
   const added = addedTokens(parsed, tokenizerConfig);
   const around = tokensAround(parsed.post_processor);
@@ -308,7 +156,7 @@ export function createTokenizer(
     ...(Array.isArray(vocab) ? vocab.keys() : Object.values(vocab)),
     ...added.map((token) => token.id),
   ];
-  const tokenizer = readTokenizer({ ...tokenizerJson, added_tokens: added });
+  const tokenizer = createCheckedTokenizer({ ...tokenizerJson, added_tokens: added });
   const named = specialTokens(tokenizerConfig).map((content) => ({
     content,
     id: tokenizer.token_to_id(content),
@@ -328,55 +176,13 @@ export function createTokenizer(
     const named = tokenIds.filter((id) => known.has(id));
     return named.length === 0 ? '' : tokenizer.decode(named, { skip_special_tokens: false });
   };
-  /**
-   * Decodes ordinary tokens after a special one so that they are encoded alike: decoders
-   * drop the first space, which only some tokenizers add after a special token.
-   */
-  const decodeAfter = (special: number | undefined, ids: readonly number[]): string => {
-    const alone = decode(ids);
-    if (special === undefined) return alone;
-    const name = decode([special]);
-    const isAlike = text.parse(name + alone.slice(0, 64))[1] === ids[0];
-    return isAlike ? alone : decode([special, ...ids]).slice(name.length);
-  };
-  const decodeForOthers = (ids: readonly number[]): string => {
-    const runs: number[][] = [];
-    for (const [i, id] of ids.entries()) {
-      if (i > 0 && specialIds.has(id) === specialIds.has(ids[i - 1])) runs.at(-1)!.push(id);
-      else runs.push([id]);
-    }
-    return runs
-      .map((run, i) =>
-        specialIds.has(run[0])
-          ? decode(run)
-          : text.breakNames(decodeAfter(runs[i - 1]?.at(-1), run)),
-      )
-      .join('');
-  };
   const template = chatTemplate(tokenizerConfig);
-  const encodeChat = (message: string): { text: string; tokenIds: number[] } => {
-    const chat = template!(message);
-    const content = message.trim();
-    const refuse = (fault: string): never => {
-      throw new Error(
-        `Expected the chat template to contain the message, but ${JSON.stringify(content.slice(0, 40))} is ${fault}. Use --prompt-form full.`,
-      );
-    };
-    if (content === '' || !chat.includes(content)) refuse('missing');
-    // Without special tokens in it, the message is encoded together with its
-    // surroundings, as in transformers.
-    if (text.isPlain(content)) return { text: chat, tokenIds: text.parse(chat) };
-    const [first, ...others] = template!(message.replace(content, MARK)).split(MARK);
-    if ([first, ...others].join(content) !== chat) refuse('changed');
-    const rest = others.flatMap((part) => [...text.encode(content), ...text.parse(part)]);
-    return { text: chat, tokenIds: [...text.parse(first), ...rest] };
-  };
   return {
     encode: text.encode,
     around,
-    ...(template && { encodeChat }),
+    ...(template && { encodeChat: (message) => encodeChat(message, template, text) }),
     decode,
-    decodeForOthers,
+    decodeForOthers: (ids) => decodeForOthers(ids, { decode, text, specialIds }),
     ...(isBegun && { beginToken: begin.name }),
     tokenId: (token) => tokenizer.token_to_id(token),
     vocabSize: 1 + (max(ids) ?? -1),
