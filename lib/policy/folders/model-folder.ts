@@ -12,7 +12,6 @@ import { shortPath } from '../../io/paths.js';
 import { readTokenizerConfig, readTokenizerJson } from '../../io/tokenizer-config.js';
 import { encodeSafetensors, type StorageType } from '../../tensor/safetensors.js';
 import { readSafetensors, withWeights } from '../../tensor/weight-files.js';
-import type { FileTokenizer } from '../../text/tokenizer/tokenizer.js';
 import { LocalPolicy } from '../local-policy.js';
 import { formatModelConfig } from '../model/families.js';
 import { disposeMerged, mergePeftArrays } from '../model/lora.js';
@@ -21,6 +20,7 @@ import { arraysFromWeights, disposeWeights } from '../model/weights.js';
 import { BASE_FILE, requireBase } from './adapter-base.js';
 import {
   createLimitedTokenizer,
+  readModelConfig,
   readPeftConfig,
   requireFolders,
   TRAIN_CONFIG_FILE,
@@ -41,15 +41,17 @@ const tokenizerHome = (model: string, adapter: string | undefined): string =>
  */
 export async function loadModel(folder: string, tokenizerFolder = folder): Promise<Model> {
   const tokenizerFile = join(tokenizerFolder, 'tokenizer.json');
+  const config = await readModelConfig(folder);
+  const tokenizerJson = await readTokenizerJson(tokenizerFolder);
+  const tokenizerConfig = await readTokenizerConfig(tokenizerFolder);
   const contents = {
-    config: await readJson(join(folder, 'config.json')),
-    tokenizer: await readTokenizerJson(tokenizerFolder),
-    tokenizerConfig: await readTokenizerConfig(tokenizerFolder),
+    config,
+    tokenizerJson,
+    tokenizerConfig,
+    tokenizer: createLimitedTokenizer(tokenizerJson, tokenizerConfig, tokenizerFile),
     generation: await readJsonIfExists(join(folder, 'generation_config.json')),
   };
-  const makeTokenizer = (json: object, config: object = {}): FileTokenizer =>
-    createLimitedTokenizer(json, config, tokenizerFile);
-  return withWeights(folder, (arrays) => createModel({ ...contents, arrays }, makeTokenizer));
+  return withWeights(folder, (arrays) => createModel({ ...contents, arrays }));
 }
 
 /**

@@ -1,19 +1,15 @@
 import { z } from 'zod';
 import { parseAs } from '../../io/json.js';
 import type { Tensors } from '../../tensor/safetensors.js';
-import {
-  createTokenizer,
-  requireIdsBelow,
-  type Tokenizer,
-} from '../../text/tokenizer/tokenizer.js';
-import { parseModelConfig, type ModelConfig } from './families.js';
+import { requireIdsBelow, type Tokenizer } from '../../text/tokenizer/tokenizer.js';
+import type { ModelConfig } from './families.js';
 import { weightsFromArrays, type Weights } from './weights.js';
 
 export interface Model {
   config: ModelConfig;
   tokenizer: Tokenizer;
   tokenizerJson: object;
-  /** The JSON of `tokenizer_config.json`, including the chat template. */
+  /** `tokenizer_config.json`, with `chat_template.jinja` as its `chat_template`. */
   tokenizerConfig?: object;
   /** The caller disposes of these. */
   weights: Weights;
@@ -22,11 +18,10 @@ export interface Model {
 }
 
 /** The contents of a folder in Hugging Face format. */
-interface ModelContents {
-  config: unknown;
-  tokenizer: object;
-  /** `tokenizer_config.json`, with `chat_template.jinja` as its `chat_template`. */
-  tokenizerConfig?: object;
+interface ModelContents extends Pick<
+  Model,
+  'config' | 'tokenizer' | 'tokenizerJson' | 'tokenizerConfig'
+> {
   /** `generation_config.json`; its end tokens override those of `config.json`. */
   generation?: unknown;
   arrays: Tensors;
@@ -77,28 +72,16 @@ function parseGeneration(json: unknown): { endTokens?: number | number[] | null;
  * Creates a model from the contents of its folder. The caller disposes of its weights.
  * @throws Error naming what does not fit
  */
-export function createModel(
-  contents: ModelContents,
-  makeTokenizer: typeof createTokenizer = createTokenizer,
-): Model {
-  const { tokenizer: tokenizerJson, tokenizerConfig } = contents;
-  const config = parseModelConfig(contents.config);
-  const { endTokens, note } = parseGeneration(contents.generation);
-  config.eosTokenIds = [endTokens ?? config.eosTokenIds].flat();
+export function createModel({ generation, arrays, ...contents }: ModelContents): Model {
+  const { endTokens, note } = parseGeneration(generation);
+  const eosTokenIds = [endTokens ?? contents.config.eosTokenIds].flat();
+  const config = { ...contents.config, eosTokenIds };
   // The default of some classes, but not of generate in transformers 5.
   const endless =
-    config.eosTokenIds.length === 0 &&
+    eosTokenIds.length === 0 &&
     'no eos_token_id in config.json or generation_config.json: only closing tags and the limit of tokens end a reply';
-  const tokenizer = makeTokenizer(tokenizerJson, tokenizerConfig);
-  requireIdsBelow(tokenizer, config.vocabSize);
-  const weights = weightsFromArrays(contents.arrays, config);
+  requireIdsBelow(contents.tokenizer, config.vocabSize);
+  const weights = weightsFromArrays(arrays, config);
   const notes = [note, endless].filter(Boolean).join('; ');
-  return {
-    config,
-    tokenizerJson,
-    tokenizerConfig,
-    tokenizer,
-    weights,
-    ...(notes !== '' && { note: notes }),
-  };
+  return { ...contents, config, weights, ...(notes !== '' && { note: notes }) };
 }

@@ -6,6 +6,7 @@ import { parsePassages } from '../../../data/flashrag-text.js';
 import { parsePeftConfig } from '../../../policy/folders/peft.js';
 import { LocalPolicy } from '../../../policy/local-policy.js';
 import { disposeMerged, mergePeftArrays } from '../../../policy/model/lora.js';
+import { parseModelConfig } from '../../../policy/model/families.js';
 import { createModel } from '../../../policy/model/model.js';
 import { ANALYZERS } from '../../../retrieval/analyzers.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
@@ -13,6 +14,7 @@ import { answerQuestion, type AnswerEvent } from '../../../rollout/answer-questi
 import type { RolloutConfig } from '../../../rollout/options.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { parseSafetensors } from '../../../tensor/safetensors.js';
+import { createTokenizer } from '../../../text/tokenizer/tokenizer.js';
 import { installWasmKernels } from '../../../tensor/wasm.js';
 import type { PlaygroundSetup } from '../setup.js';
 import { delayRetriever, pacePolicy } from './pacing.js';
@@ -86,9 +88,11 @@ async function load({ wasm, passages, titleWeight, ...parts }: WorkerParts): Pro
   const backend = await startBackend(wasm);
   const { analyze } = ANALYZERS.get(parts.analyzer);
   retriever = createBm25Retriever(parsePassages(passages), { titleWeight, analyze });
+  const tokenizerJson = parseJson(parts.model['tokenizer.json']) as object;
   const model = createModel({
-    config: parseJson(parts.model['config.json']),
-    tokenizer: parseJson(parts.model['tokenizer.json']) as object,
+    config: parseModelConfig(parseJson(parts.model['config.json'])),
+    tokenizerJson,
+    tokenizer: createTokenizer(tokenizerJson),
     arrays: parseSafetensors(parts.model['model.safetensors']),
   });
   let { weights } = model;
