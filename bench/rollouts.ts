@@ -19,7 +19,7 @@ import { quantile } from 'd3-array';
 import { answerQuestions } from '../lib/evaluation/evaluate.js';
 import { provenanceHere } from '../lib/io/provenance.js';
 import { delayRetriever } from '../lib/pages/playground/browser/pacing.js';
-import { openCompletionsPolicy } from '../lib/policy/api/openai-completions.js';
+import { openCompletionsPolicy } from '../lib/policy/api/openai/completions.js';
 import type { Policy } from '../lib/policy/policy.js';
 import { createRandom } from '../lib/random.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';

@@ -33,7 +33,7 @@ export type { Generation, Policy, SamplingOptions } from './policy/policy.js';
 export { LocalPolicy } from './policy/local-policy.js';
 export { loadLocalPolicy } from './policy/folders/model-folder.js';
 export { openRemotePolicy, POLICY_KINDS } from './policy/api/remote.js';
-export { openChatPolicy, type OpenAiChatOptions } from './policy/api/openai-chat.js';
+export { openChatPolicy, type OpenAiChatOptions } from './policy/api/openai/chat.js';
 export { textPolicy, toolPolicy } from './policy/chat-policy.js';
 export type {
   AnyPolicy,

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runExportHf } from '../../lib/commands/export-interop.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
-import { openCompletionsPolicy } from '../../lib/policy/api/openai-completions.js';
+import { openCompletionsPolicy } from '../../lib/policy/api/openai/completions.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { createRandom } from '../../lib/random.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';

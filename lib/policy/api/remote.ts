@@ -1,8 +1,8 @@
 import { createRegistry } from '../../registry.js';
 import type { AnyPolicy } from '../chat-policy.js';
-import { openChatPolicy } from './openai-chat.js';
-import { openCompletionsPolicy } from './openai-completions.js';
-import type { RemoteOptions } from './openai-server.js';
+import { openChatPolicy } from './openai/chat.js';
+import { openCompletionsPolicy } from './openai/completions.js';
+import type { RemoteOptions } from './openai/server.js';
 
 interface PolicyKind {
   /** What its addresses start with, before the colon. */

@@ -1,9 +1,9 @@
 /** Requests for chat completions, answered as a whole or as a stream. */
 import type { z } from 'zod';
-import { splitCredentials } from '../../io/credentials.js';
-import { AnswerError, parseAnswer, requestEvents, requestJson } from '../../io/http.js';
-import { tryParseJson } from '../../io/json.js';
-import type { ReplyOptions } from '../chat-policy.js';
+import { splitCredentials } from '../../../io/credentials.js';
+import { AnswerError, parseAnswer, requestEvents, requestJson } from '../../../io/http.js';
+import { tryParseJson } from '../../../io/json.js';
+import type { ReplyOptions } from '../../chat-policy.js';
 import {
   addDelta,
   completionSchema,
@@ -12,8 +12,8 @@ import {
   refusal,
   THOUGHT_FIELDS,
   type RawReply,
-} from './chat-reply.js';
-import { endpointUrl, type requestLimits } from './openai-server.js';
+} from './chat-replies.js';
+import { endpointUrl, type requestLimits } from './server.js';
 
 interface Sent {
   body: object;

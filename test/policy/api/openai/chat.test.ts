@@ -3,13 +3,13 @@ import {
   ContextFullError,
   ReplyError,
   type ReplyOptions,
-} from '../../../lib/policy/chat-policy.js';
-import { openChatPolicy, type OpenAiChatOptions } from '../../../lib/policy/api/openai-chat.js';
-import { openRemotePolicy } from '../../../lib/policy/api/remote.js';
-import { searchTool } from '../../../lib/text/messages.js';
-import { STOP_STRINGS } from '../../../lib/text/tags.js';
-import { closing } from '../../servers.js';
-import { call, refuse, say, startChatStandIn } from './chat-stand-in.js';
+} from '../../../../lib/policy/chat-policy.js';
+import { openChatPolicy, type OpenAiChatOptions } from '../../../../lib/policy/api/openai/chat.js';
+import { openRemotePolicy } from '../../../../lib/policy/api/remote.js';
+import { searchTool } from '../../../../lib/text/messages.js';
+import { STOP_STRINGS } from '../../../../lib/text/tags.js';
+import { closing } from '../../../servers.js';
+import { call, refuse, say, startChatStandIn } from '../chat-stand-in.js';
 
 type StandIn = Awaited<ReturnType<typeof startChatStandIn>>;
 let server: StandIn;

@@ -1,17 +1,17 @@
 /** Replies of OpenAI's chat completions API, whole or streamed, as many servers send them. */
 import { z } from 'zod';
-import { AnswerError, HttpError } from '../../io/http.js';
-import { tryParseJson } from '../../io/json.js';
-import { memoisedByNames } from '../../memoise.js';
+import { AnswerError, HttpError } from '../../../io/http.js';
+import { tryParseJson } from '../../../io/json.js';
+import { memoisedByNames } from '../../../memoise.js';
 import {
   closeTag,
   isTextCall,
   parseArguments,
   type AssistantMessage,
-} from '../../text/messages.js';
-import { nextAction } from '../../text/tags.js';
-import { ReplyError, type Reply, type ReplyOptions } from '../chat-policy.js';
-import { isCutOff, isLimited } from './openai-server.js';
+} from '../../../text/messages.js';
+import { nextAction } from '../../../text/tags.js';
+import { ReplyError, type Reply, type ReplyOptions } from '../../chat-policy.js';
+import { isCutOff, isLimited } from './server.js';
 
 const text = z
   .string()

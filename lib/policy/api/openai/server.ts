@@ -1,6 +1,6 @@
 /** Shared by the policies for OpenAI's completions and chat completions. */
-import { AnswerError, HttpError, type JsonRequest } from '../../io/http.js';
-import type { PromptForm } from '../../text/prompts.js';
+import { AnswerError, HttpError, type JsonRequest } from '../../../io/http.js';
+import type { PromptForm } from '../../../text/prompts.js';
 
 export interface RemoteOptions {
   model?: string;

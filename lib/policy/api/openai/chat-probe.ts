@@ -1,6 +1,6 @@
 /** Probes what a server with OpenAI's chat completions API supports. */
-import type { Message } from '../../text/messages.js';
-import { refusal, type RawReply, type THOUGHT_FIELDS } from './chat-reply.js';
+import type { Message } from '../../../text/messages.js';
+import { refusal, type RawReply, type THOUGHT_FIELDS } from './chat-replies.js';
 
 /**
  * Parameters that some servers reject; the server's defaults then apply. Claude takes

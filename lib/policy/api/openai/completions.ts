@@ -8,13 +8,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { boundedArray } from '../../io/json.js';
-import { readJson } from '../../io/files.js';
-import { splitCredentials } from '../../io/credentials.js';
-import { AnswerError, HttpError, parseAnswer, requestJson } from '../../io/http.js';
-import { closeTag } from '../../text/messages.js';
-import type { FileTokenizer } from '../../text/tokenizer/tokenizer.js';
-import { readTokenizer } from '../folders/folder-settings.js';
+import { boundedArray } from '../../../io/json.js';
+import { readJson } from '../../../io/files.js';
+import { splitCredentials } from '../../../io/credentials.js';
+import { AnswerError, HttpError, parseAnswer, requestJson } from '../../../io/http.js';
+import { closeTag } from '../../../text/messages.js';
+import type { FileTokenizer } from '../../../text/tokenizer/tokenizer.js';
+import { readTokenizer } from '../../folders/folder-settings.js';
 import {
   addRemedy,
   endpointUrl,
@@ -25,8 +25,13 @@ import {
   requestLimits,
   trimEndpoint,
   type OpenAiOptions,
-} from './openai-server.js';
-import { maxAnswerBytes, type Generation, type Policy, type SamplingOptions } from '../policy.js';
+} from './server.js';
+import {
+  maxAnswerBytes,
+  type Generation,
+  type Policy,
+  type SamplingOptions,
+} from '../../policy.js';
 
 const modelsSchema = z.object({
   data: z.array(

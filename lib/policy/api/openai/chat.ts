@@ -1,19 +1,24 @@
-/** Models behind OpenAI's chat completions API, with tool calls or the paper's tags. */
+/**
+ * Models behind OpenAI's chat completions API, with tool calls or the paper's tags.
+ * {@link openChatPolicy} first asks what the server supports (`chat-probe.ts`). A reply:
+ * its request is written here and sent by `chat-requests.ts`; `chat-replies.ts` reads the
+ * answer, whole or streamed. `server.ts` is shared with `completions.ts`.
+ */
 import pLimit from 'p-limit';
-import { splitCredentials } from '../../io/credentials.js';
-import { parseAnswer, requestJson } from '../../io/http.js';
-import { searchTool, type AssistantMessage, type Message } from '../../text/messages.js';
-import type { PromptForm } from '../../text/prompts.js';
+import { splitCredentials } from '../../../io/credentials.js';
+import { parseAnswer, requestJson } from '../../../io/http.js';
+import { searchTool, type AssistantMessage, type Message } from '../../../text/messages.js';
+import type { PromptForm } from '../../../text/prompts.js';
 import {
   ContextFullError,
   ReplyError,
   type ChatPolicy,
   type ReplyOptions,
-} from '../chat-policy.js';
-import { maxAnswerBytes } from '../policy.js';
-import { createChatEndpoint } from './chat-endpoint.js';
+} from '../../chat-policy.js';
+import { maxAnswerBytes } from '../../policy.js';
+import { createChatEndpoint } from './chat-requests.js';
 import { probe, PROBE, type Capabilities } from './chat-probe.js';
-import { modelsSchema, readReply, refusal, thoughtField } from './chat-reply.js';
+import { modelsSchema, readReply, refusal, thoughtField } from './chat-replies.js';
 import {
   addRemedy,
   endpointUrl,
@@ -22,7 +27,7 @@ import {
   requestLimits,
   trimEndpoint,
   type OpenAiOptions,
-} from './openai-server.js';
+} from './server.js';
 
 /** Most servers; then Anthropic, vLLM, TGI, Gemini and Qwen, in this order. */
 const CONTEXT_FULL =
