@@ -11,7 +11,7 @@ type LoadCommand = () => Promise<Command>;
 const GROUPS: Record<string, Record<string, LoadCommand>> = {
   'Search:': {
     ask: async () => (await import('./ask.js')).askCommand(),
-    evaluate: async () => (await import('./evaluate.js')).evaluateCommand(),
+    evaluate: async () => (await import('./evaluate/command.js')).evaluateCommand(),
     score: async () => (await import('./score.js')).scoreCommand(),
     playground: async () => (await import('./playground.js')).playgroundCommand(),
   },

@@ -21,7 +21,7 @@ import { exitWith, collect, log } from './common/cli-utils.js';
 import { backendOption, limitOption } from './common/options.js';
 import { describeStepsLeft, stepsLeft } from './common/training-estimates.js';
 import { runCompare } from './compare.js';
-import { selectQuestions, runEvaluate } from './evaluate.js';
+import { selectQuestions, runEvaluate } from './evaluate/command.js';
 import { runTrain } from './train.js';
 
 /** Most bytes that file systems allow in a name. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { askCommand } from '../../lib/commands/ask.js';
 import { openRetriever, policyFolders, setUp } from '../../lib/commands/common/setup.js';
-import { runEvaluate } from '../../lib/commands/evaluate.js';
+import { runEvaluate } from '../../lib/commands/evaluate/command.js';
 import { playgroundCommand } from '../../lib/commands/playground.js';
 import { runSweep } from '../../lib/commands/sweep.js';
 import { runTrain } from '../../lib/commands/train.js';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { leastToMost } from '../../examples/method.js';
-import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
+import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate/command.js';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { METHODS, resolveRollout, trainingPreset } from '../../lib/index.js';
 import { valueTitle } from '../../lib/report/titles.js';

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import '../../examples/policy.js';
 import { setUp } from '../../lib/commands/common/setup.js';
-import { runEvaluate } from '../../lib/commands/evaluate.js';
+import { runEvaluate } from '../../lib/commands/evaluate/command.js';
 import {
   createRandom,
   loadModel,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import '../../examples/retriever.js';
-import { runEvaluate } from '../../lib/commands/evaluate.js';
+import { runEvaluate } from '../../lib/commands/evaluate/command.js';
 import { parseTrainConfig, trainingPreset, type Trajectory } from '../../lib/index.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';

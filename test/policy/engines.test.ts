@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { runEvaluate } from '../../lib/commands/evaluate.js';
+import { runEvaluate } from '../../lib/commands/evaluate/command.js';
 import { runExportHf } from '../../lib/commands/export-interop.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { openCompletionsPolicy } from '../../lib/policy/api/openai/completions.js';

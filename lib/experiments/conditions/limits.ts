@@ -73,7 +73,7 @@ export function forcedContext(
   return [...tokenIds({ segments: before }), ...encode(`${thought}<answer>`)];
 }
 
-interface Answered {
+interface AnsweredQuestion {
   question: Question;
   trajectory: Trajectory;
 }
@@ -81,7 +81,7 @@ interface Answered {
 /** Forces an answer from each policy that has not answered within the limit. */
 async function forceAnswers(
   policy: LocalPolicy,
-  answered: readonly Answered[],
+  answered: readonly AnsweredQuestion[],
   { turns, batchSize }: { turns: number; batchSize: number },
 ): Promise<Map<string, ForcedAnswer>> {
   const encode = (text: string): number[] => policy.tokenizer.encode(text);
@@ -114,7 +114,7 @@ async function forceAnswers(
   return forced;
 }
 
-const evidenceByTurn = ({ question, trajectory }: Answered): number[] =>
+const evidenceByTurn = ({ question, trajectory }: AnsweredQuestion): number[] =>
   trajectory.searchTurns.map((_, turn) => {
     const searchTurns = trajectory.searchTurns.slice(0, turn + 1);
     return Number(measure(question, { ...trajectory, searchTurns }).evidenceSeen.toFixed(4));
@@ -135,7 +135,7 @@ export async function answerWithinLimits(
   const answered = await answerQuestions(policy, world.retriever, questions, {
     rollout: { ...rolloutForRun(run), maxSearchTurns: MOST_TURNS },
     batchSize,
-    toResult: (question, trajectory): Answered => ({ question, trajectory }),
+    toResult: (question, trajectory): AnsweredQuestion => ({ question, trajectory }),
     onBatch: (done) => onFraction(done / questions.length),
   });
   const forced: Map<string, ForcedAnswer>[] = [];

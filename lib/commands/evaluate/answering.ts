@@ -3,27 +3,35 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { dataSetFiles, type Question } from '../data/flashrag.js';
-import { labelTrajectory } from '../evaluation/behaviour.js';
-import { answerQuestions } from '../evaluation/evaluate.js';
-import { measure } from '../evaluation/measurement.js';
-import { readJsonLines, targetPath, writeLines } from '../io/files.js';
-import { withFileLocks } from '../io/folder-lock.js';
-import { shortPath } from '../io/paths.js';
-import { startProgress } from '../io/progress.js';
-import { configHash, contentHash } from '../io/provenance.js';
-import { openJournal, type Journal } from '../io/records.js';
-import type { TokenUsage } from '../policy/chat-policy.js';
-import { listFolders, readModelConfig, settingFiles } from '../policy/folders/folder-settings.js';
-import { isLarge } from '../policy/model/families.js';
-import { encoderFiles } from '../retrieval/retrievers.js';
-import { formatTrajectory, tokenUsage, type Trajectory } from '../rollout/trajectory.js';
-import { isCpuBackend } from '../tensor/backend-names.js';
-import { log } from './common/cli-utils.js';
-import type { PolicySpec } from './common/options.js';
-import { setUp, type Setup } from './common/setup.js';
-import type { Answer } from './evaluate-comparison.js';
-import { withHelpers } from './evaluate-workers.js';
+import { dataSetFiles, type Question } from '../../data/flashrag.js';
+import { labelTrajectory } from '../../evaluation/behaviour.js';
+import { answerQuestions } from '../../evaluation/evaluate.js';
+import { measure, type Measurement } from '../../evaluation/measurement.js';
+import { readJsonLines, targetPath, writeLines } from '../../io/files.js';
+import { withFileLocks } from '../../io/folder-lock.js';
+import { shortPath } from '../../io/paths.js';
+import { startProgress } from '../../io/progress.js';
+import { configHash, contentHash } from '../../io/provenance.js';
+import { openJournal, type Journal } from '../../io/records.js';
+import type { TokenUsage } from '../../policy/chat-policy.js';
+import {
+  listFolders,
+  readModelConfig,
+  settingFiles,
+} from '../../policy/folders/folder-settings.js';
+import { isLarge } from '../../policy/model/families.js';
+import { encoderFiles } from '../../retrieval/retrievers.js';
+import {
+  formatTrajectory,
+  tokenUsage,
+  type TotalUsage,
+  type Trajectory,
+} from '../../rollout/trajectory.js';
+import { isCpuBackend } from '../../tensor/backend-names.js';
+import { log } from '../common/cli-utils.js';
+import type { PolicySpec } from '../common/options.js';
+import { setUp, type Setup } from '../common/setup.js';
+import { withHelpers } from './workers.js';
 
 export interface EvaluateSettings extends PolicySpec {
   split?: string;
@@ -37,6 +45,15 @@ export interface EvaluateSettings extends PolicySpec {
   methods?: string[];
   /** Where the comparison of several methods is written. Default: compare.html. */
   page?: string;
+}
+
+/** What the journal keeps of an answer until all are there. */
+export interface Answer {
+  result: Measurement & { method: string; model: string; seed: number };
+  usage: TotalUsage;
+  seconds: number;
+  /** Kept with `--trajectories`, and to compare methods. */
+  trajectory?: Trajectory;
 }
 
 const weightFiles = (folder: string): string[] =>
@@ -96,7 +113,7 @@ async function requireSameAnswers(
 }
 
 /** All answers, what failed in them, and how long the new ones took. */
-export interface Answered extends Pick<Setup, 'run' | 'rollout'> {
+export interface EvaluatedQuestions extends Pick<Setup, 'run' | 'rollout'> {
   answers: Answer[];
   failures: Failures;
   numNew: number;
@@ -109,11 +126,11 @@ export interface Answered extends Pick<Setup, 'run' | 'rollout'> {
  * Answers the questions that the journal of an interrupted evaluation lacks, and writes
  * what the settings ask for.
  */
-export async function answerAll(
+export async function evaluateQuestions(
   questions: readonly Question[],
   settings: EvaluateSettings,
   signal: AbortSignal,
-): Promise<Answered> {
+): Promise<EvaluatedQuestions> {
   const setup = await setUp(settings, signal);
   const hash = await evaluationHash(setup, settings);
   const ids = new Set(questions.map(({ id }) => id));

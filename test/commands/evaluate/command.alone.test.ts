@@ -3,24 +3,24 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runEvaluate } from '../../lib/commands/evaluate.js';
-import { runTrain } from '../../lib/commands/train.js';
-import { questionType } from '../../lib/data/question.js';
-import { startWorker } from '../../lib/io/processes.js';
-import { createRetriever } from '../../lib/retrieval/retrievers.js';
-import type { Trajectory } from '../../lib/rollout/trajectory.js';
-import { temporaryFolder } from '../folder.js';
-import { isFull } from '../full.js';
-import { HAS_NATIVE } from '../tensor/has-backend.js';
-import { QUESTIONS, tinyTraining } from '../training/tiny.js';
-import { captured, linesOf, outputs, writeTinyWorld } from './tiny-world.js';
+import { runEvaluate } from '../../../lib/commands/evaluate/command.js';
+import { runTrain } from '../../../lib/commands/train.js';
+import { questionType } from '../../../lib/data/question.js';
+import { startWorker } from '../../../lib/io/processes.js';
+import { createRetriever } from '../../../lib/retrieval/retrievers.js';
+import type { Trajectory } from '../../../lib/rollout/trajectory.js';
+import { temporaryFolder } from '../../folder.js';
+import { isFull } from '../../full.js';
+import { HAS_NATIVE } from '../../tensor/has-backend.js';
+import { QUESTIONS, tinyTraining } from '../../training/tiny.js';
+import { captured, linesOf, outputs, writeTinyWorld } from '../tiny-world.js';
 
-vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
+vi.mock(import('../../../lib/retrieval/retrievers.js'), async (original) => {
   const actual = await original();
   return { ...actual, createRetriever: vi.fn(actual.createRetriever) };
 });
 
-vi.mock(import('../../lib/io/processes.js'), { spy: true });
+vi.mock(import('../../../lib/io/processes.js'), { spy: true });
 
 /** Settings that no preset has. */
 const CONFIG = tinyTraining({
@@ -152,8 +152,8 @@ describe('two processes of evaluate', () => {
     const expected = await answersOf({ processes: 1 });
     rmSync(asTwo, { force: true });
     const { startWorker: start } = await vi.importActual<
-      typeof import('../../lib/io/processes.js')
-    >('../../lib/io/processes.js');
+      typeof import('../../../lib/io/processes.js')
+    >('../../../lib/io/processes.js');
     vi.mocked(startWorker).mockImplementationOnce((url, env) => {
       const worker = start(url, env);
       const send: typeof worker.send = async (request) => {

@@ -14,16 +14,20 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rollup } from 'd3-array';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runAsk } from '../../lib/commands/ask.js';
-import { setUp } from '../../lib/commands/common/setup.js';
-import { describeUsage, evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
-import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
-import type { QuestionResult } from '../../lib/evaluation/measurement.js';
-import { withFileLocks } from '../../lib/io/folder-lock.js';
-import { createRetriever } from '../../lib/retrieval/retrievers.js';
-import type { Trajectory } from '../../lib/rollout/trajectory.js';
-import type { TextMessage } from '../../lib/text/messages.js';
-import { temporaryFolder } from '../folder.js';
+import { runAsk } from '../../../lib/commands/ask.js';
+import { setUp } from '../../../lib/commands/common/setup.js';
+import {
+  describeUsage,
+  evaluateCommand,
+  runEvaluate,
+} from '../../../lib/commands/evaluate/command.js';
+import { formatPassages, formatQuestions } from '../../../lib/data/flashrag.js';
+import type { QuestionResult } from '../../../lib/evaluation/measurement.js';
+import { withFileLocks } from '../../../lib/io/folder-lock.js';
+import { createRetriever } from '../../../lib/retrieval/retrievers.js';
+import type { Trajectory } from '../../../lib/rollout/trajectory.js';
+import type { TextMessage } from '../../../lib/text/messages.js';
+import { temporaryFolder } from '../../folder.js';
 import {
   call,
   isProbe,
@@ -31,11 +35,11 @@ import {
   say,
   startChatStandIn,
   type ChatRequest,
-} from '../policy/api/chat-stand-in.js';
-import { isBuilt, runCommand, startCommand, words } from './command-line.js';
-import { linesOf, outputs } from './tiny-world.js';
+} from '../../policy/api/chat-stand-in.js';
+import { isBuilt, runCommand, startCommand, words } from '../command-line.js';
+import { linesOf, outputs } from '../tiny-world.js';
 
-vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
+vi.mock(import('../../../lib/retrieval/retrievers.js'), async (original) => {
   const actual = await original();
   return { ...actual, createRetriever: vi.fn(actual.createRetriever) };
 });

@@ -1,22 +1,14 @@
 /** Compares the answers of one model with the prompts of several methods. */
 import { mean } from 'd3-array';
-import type { Measurement } from '../evaluation/measurement.js';
-import { answerFigures, type ComparedRun } from '../report/compared-runs.js';
-import type { TokenUsage } from '../policy/chat-policy.js';
-import { intervalText } from '../report/text.js';
-import { metricInfo } from '../report/titles.js';
-import { criticalSteps } from '../rewards/sub-questions.js';
-import type { TotalUsage, Trajectory } from '../rollout/trajectory.js';
-import { ANSWER_COLUMNS, fixed, meanRows, formatTable, type Column } from './common/tables.js';
-
-/** What the journal keeps of an answer until all are there. */
-export interface Answer {
-  result: Measurement & { method: string; model: string; seed: number };
-  usage: TotalUsage;
-  seconds: number;
-  /** Kept with `--trajectories`, and to compare methods. */
-  trajectory?: Trajectory;
-}
+import type { Measurement } from '../../evaluation/measurement.js';
+import { answerFigures, type ComparedRun } from '../../report/compared-runs.js';
+import type { TokenUsage } from '../../policy/chat-policy.js';
+import { intervalText } from '../../report/text.js';
+import { metricInfo } from '../../report/titles.js';
+import { criticalSteps } from '../../rewards/sub-questions.js';
+import type { TotalUsage } from '../../rollout/trajectory.js';
+import { ANSWER_COLUMNS, fixed, meanRows, formatTable, type Column } from '../common/tables.js';
+import type { Answer } from './answering.js';
 
 export interface Evaluation {
   name: string;

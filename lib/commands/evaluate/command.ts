@@ -2,36 +2,36 @@
 import { basename, dirname, extname, join, parse, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { sum } from 'd3-array';
-import { loadQuestions, type Question } from '../data/flashrag.js';
-import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.js';
-import type { Measurement } from '../evaluation/measurement.js';
-import { writeFileSafely } from '../io/files.js';
-import { withFileLocks } from '../io/folder-lock.js';
-import { compareHtml } from '../pages/runs/comparison-page.js';
-import { fewQuestionsWarning } from '../report/compared-runs.js';
-import type { TokenUsage } from '../policy/chat-policy.js';
-import type { TotalUsage } from '../rollout/trajectory.js';
-import { formatList } from '../text/english.js';
-import { METHODS, methodTitle } from '../training/methods.js';
-import { exitWith, interruptible, parseCount, parseWeight, log } from './common/cli-utils.js';
-import { limitOption, withPolicyOptions } from './common/options.js';
-import { inputFiles, requireDistinctFiles } from './common/outputs.js';
-import { sampleAndLog } from './common/setup.js';
-import { behaviourTable, meanRows, formatTable, type Column } from './common/tables.js';
+import { loadQuestions, type Question } from '../../data/flashrag.js';
+import { selectSplit, evaluatedSplit, requireUniqueIds } from '../../data/question.js';
+import type { Measurement } from '../../evaluation/measurement.js';
+import { writeFileSafely } from '../../io/files.js';
+import { withFileLocks } from '../../io/folder-lock.js';
+import { compareHtml } from '../../pages/runs/comparison-page.js';
+import { fewQuestionsWarning } from '../../report/compared-runs.js';
+import type { TokenUsage } from '../../policy/chat-policy.js';
+import type { TotalUsage } from '../../rollout/trajectory.js';
+import { formatList } from '../../text/english.js';
+import { METHODS, methodTitle } from '../../training/methods.js';
+import { exitWith, interruptible, parseCount, parseWeight, log } from '../common/cli-utils.js';
+import { limitOption, withPolicyOptions } from '../common/options.js';
+import { inputFiles, requireDistinctFiles } from '../common/outputs.js';
+import { sampleAndLog } from '../common/setup.js';
+import { behaviourTable, meanRows, formatTable, type Column } from '../common/tables.js';
 import {
-  answerAll,
+  evaluateQuestions,
   MAX_NAMED,
   partialFiles,
-  type Answered,
+  type EvaluatedQuestions,
   type EvaluateSettings,
-} from './evaluate-answers.js';
+} from './answering.js';
 import {
   comparedRun,
   comparisonText,
   cost,
   MEASURED_COLUMNS,
   type Evaluation,
-} from './evaluate-comparison.js';
+} from './comparison.js';
 
 /** A question without a split belongs to all of these. */
 const SPLITS = ['train', 'dev', 'test'];
@@ -117,8 +117,8 @@ async function evaluate(
   questions: readonly Question[],
   settings: EvaluateSettings,
   signal: AbortSignal,
-): Promise<Evaluation & Pick<Answered, 'journal'>> {
-  const answered = await answerAll(questions, settings, signal);
+): Promise<Evaluation & Pick<EvaluatedQuestions, 'journal'>> {
+  const answered = await evaluateQuestions(questions, settings, signal);
   const { run, rollout, answers, failures, numNew, seconds, journal } = answered;
   const affected = (ids: readonly string[]): string | false =>
     ids.length > 0 &&

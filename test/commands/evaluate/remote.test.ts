@@ -2,15 +2,15 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
-import { writeFileSafely } from '../../lib/io/files.js';
-import { loadLocalPolicy } from '../../lib/policy/folders/model-folder.js';
-import { tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
-import { trainingPreset } from '../../lib/training/presets.js';
-import { temporaryFolder } from '../folder.js';
-import { startVllmStandIn } from '../policy/api/vllm-stand-in.js';
-import { QUESTIONS } from '../training/tiny.js';
-import { linesOf, outputs, writeTinyWorld } from './tiny-world.js';
+import { evaluateCommand, runEvaluate } from '../../../lib/commands/evaluate/command.js';
+import { writeFileSafely } from '../../../lib/io/files.js';
+import { loadLocalPolicy } from '../../../lib/policy/folders/model-folder.js';
+import { tokenUsage, type Trajectory } from '../../../lib/rollout/trajectory.js';
+import { trainingPreset } from '../../../lib/training/presets.js';
+import { temporaryFolder } from '../../folder.js';
+import { startVllmStandIn } from '../../policy/api/vllm-stand-in.js';
+import { QUESTIONS } from '../../training/tiny.js';
+import { linesOf, outputs, writeTinyWorld } from '../tiny-world.js';
 
 const root = temporaryFolder();
 const printed = outputs();

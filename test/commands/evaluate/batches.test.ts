@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { Setup } from '../../lib/commands/common/setup.js';
-import { defaultBatchSize } from '../../lib/commands/evaluate-answers.js';
-import { readJson } from '../../lib/io/files.js';
-import { packagePath } from '../../lib/io/paths.js';
-import { folderForEach } from '../folder.js';
+import type { Setup } from '../../../lib/commands/common/setup.js';
+import { defaultBatchSize } from '../../../lib/commands/evaluate/answering.js';
+import { readJson } from '../../../lib/io/files.js';
+import { packagePath } from '../../../lib/io/paths.js';
+import { folderForEach } from '../../folder.js';
 
 const inFolder = folderForEach();
 

@@ -1,11 +1,11 @@
 /** Processes that share the batches of `evaluate`. */
-import type { Question } from '../data/question.js';
-import { answerBatch, type AnswerBatch } from '../evaluation/evaluate.js';
-import { serve, startWorker, withWorkers } from '../io/processes.js';
-import { createSearchCache } from '../retrieval/search.js';
-import type { Trajectory } from '../rollout/trajectory.js';
-import type { PolicySpec } from './common/options.js';
-import { openRetriever, type Setup } from './common/setup.js';
+import type { Question } from '../../data/question.js';
+import { answerBatch, type AnswerBatch } from '../../evaluation/evaluate.js';
+import { serve, startWorker, withWorkers } from '../../io/processes.js';
+import { createSearchCache } from '../../retrieval/search.js';
+import type { Trajectory } from '../../rollout/trajectory.js';
+import type { PolicySpec } from '../common/options.js';
+import { openRetriever, type Setup } from '../common/setup.js';
 
 /** A batch, and what a worker loads before its first one. */
 type Task = Pick<Setup, 'backend' | 'folders' | 'search' | 'rollout'> &
@@ -28,8 +28,8 @@ export async function withHelpers(
 }
 
 async function openHelper(task: Task): Promise<AnswerBatch> {
-  const { useBackend } = await import('../tensor/backend.js');
-  const { loadLocalPolicy } = await import('../policy/folders/model-folder.js');
+  const { useBackend } = await import('../../tensor/backend.js');
+  const { loadLocalPolicy } = await import('../../policy/folders/model-folder.js');
   await useBackend(task.backend);
   const { model, adapter } = task.folders!;
   const policy = await loadLocalPolicy(model, { adapter, force: task.force });
