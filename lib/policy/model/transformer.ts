@@ -25,7 +25,7 @@ import {
   causalBlocks,
   isLong,
   joinHeads,
-} from './attention.js';
+} from './cached-attention.js';
 import type { ModelConfig } from './families.js';
 import type { CacheBlock, KeyValue } from './kv-cache.js';
 import type { PrefixTree } from './prefix-tree.js';

@@ -1,8 +1,9 @@
 /**
- * Grouped-query attention over the tokens of a pass, differentiable. A token's query is
- * computed for the first of the rows that share it. Queries are computed in blocks, each
- * with the keys up to its end and only the rows that have queries there: this skips most
- * of the masked scores, and a block of a long row fits into the processor's cache.
+ * Grouped-query attention of training, differentiable, over the tokens of a pass, whose
+ * rows share prefixes; generation uses `cached-attention.ts`. A token's query is computed
+ * for the first of the rows that share it. Queries are computed in blocks, each with the
+ * keys up to its end and only the rows that have queries there: this skips most of the
+ * masked scores, and a block of a long row fits into the processor's cache.
  *
  * Shape letters: N tokens of the tree, R rows of a block, Q its queries per row, L its
  * keys per row, H query heads, K key-value heads, G = H/K, D head width. The caller
@@ -11,10 +12,11 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { attend, gatherRows, MASKED } from '../../tensor/ops.js';
+import { BLOCK_SIZE, SHORT_ROW } from './cached-attention.js';
 import type { ModelConfig } from './families.js';
 import type { PrefixTree } from './prefix-tree.js';
 
-interface QueryBlock {
+interface TreeBlock {
   rows: number;
   size: number;
   length: number;
@@ -27,17 +29,13 @@ interface QueryBlock {
 }
 
 export interface TreeAttention {
-  blocks: QueryBlock[];
+  blocks: TreeBlock[];
   /** Where each token is among the blocks' queries. (K*N) */
   places: tf.Tensor1D;
 }
 
-/** Rows up to this length have {@link FEW_BLOCKS}. */
-const SHORT_ROW = 512;
-/** More blocks would skip more scores, but each costs operations. */
+/** Of a short row: more would skip more scores, but each costs operations. */
 const FEW_BLOCKS = 3;
-/** Number of queries in a block of a longer row. */
-const BLOCK_SIZE = 128;
 /** Passes with fewer scores are not worth splitting. */
 const FEW_SCORES = 2 ** 16;
 
@@ -47,7 +45,7 @@ function blockSize([rows, tokens]: PrefixTree['shape']): number {
   return tokens > SHORT_ROW ? BLOCK_SIZE : Math.ceil(tokens / FEW_BLOCKS);
 }
 
-function causalBias(start: number, end: number, groups: number): tf.Tensor2D {
+function treeBias(start: number, end: number, groups: number): tf.Tensor2D {
   const bias = new Float32Array((end - start) * groups * end);
   for (let t = start; t < end; t++)
     for (let group = 0; group < groups; group++) {
@@ -69,7 +67,7 @@ export function treeAttention(tree: PrefixTree, c: ModelConfig): TreeAttention {
   const places = new Array<number>(heads.length * ids.length);
   let numQueries = 0;
   const size = blockSize(shape);
-  const blocks = range(0, tokens, size).map((start): QueryBlock => {
+  const blocks = range(0, tokens, size).map((start): TreeBlock => {
     const end = Math.min(tokens, start + size);
     const own = firsts.flatMap((cell, token) => {
       const [row, t] = [Math.floor(cell / tokens), cell % tokens];
@@ -90,7 +88,7 @@ export function treeAttention(tree: PrefixTree, c: ModelConfig): TreeAttention {
       length: end,
       queries: perHead(tokensFrom(start)),
       keys: perHead(tokensFrom(0)),
-      bias: causalBias(start, end, c.numHeads / heads.length),
+      bias: treeBias(start, end, c.numHeads / heads.length),
     };
   });
   return { blocks, places: tf.tensor1d(places, 'int32') };

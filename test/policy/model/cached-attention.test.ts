@@ -8,7 +8,7 @@ import {
   biasPerHead,
   causalBlocks,
   type CachedKeys,
-} from '../../../lib/policy/model/attention.js';
+} from '../../../lib/policy/model/cached-attention.js';
 import type { KeyValue } from '../../../lib/policy/model/kv-cache.js';
 import { createRandom } from '../../../lib/random.js';
 import { useBackend } from '../../../lib/tensor/backend.js';

@@ -1,6 +1,6 @@
 /**
- * Grouped-query attention for generation: over new tokens, cached tokens, or both. Not
- * differentiable (see tree-attention.ts).
+ * Grouped-query attention of generation: over new tokens, cached tokens, or both. Not
+ * differentiable; passes of training use `tree-attention.ts`.
  * Shape letters: B rows, T new tokens, L cached tokens, H query heads, K key-value heads,
  * G = H/K, D head width. The caller disposes of every result (or `tf.tidy` does).
  */
@@ -82,10 +82,10 @@ function causalBias(
   return tf.tile(tf.tensor2d(bias, [size, length]), [c.numHeads / c.numKeyValueHeads, 1]);
 }
 
-/** Up to this many keys, all queries of a row are computed together. */
-const SHORT_ROW = 512;
+/** Rows of up to this many keys are short: their queries need no blocks of fixed size. */
+export const SHORT_ROW = 512;
 /** Number of queries in a block of a longer row. */
-const BLOCK_SIZE = 128;
+export const BLOCK_SIZE = 128;
 
 /** Whether to split queries into blocks. Not on a GPU, where each operation costs. */
 export const isLong = (numKeys: number): boolean =>
