@@ -16,7 +16,7 @@
  */
 import { parseArgs } from 'node:util';
 import { quantile } from 'd3-array';
-import { answerQuestions } from '../lib/evaluation/evaluate.js';
+import { mapAnswers } from '../lib/evaluation/evaluate.js';
 import { provenanceHere } from '../lib/io/provenance.js';
 import { delayRetriever } from '../lib/pages/playground/browser/pacing.js';
 import { openCompletionsPolicy } from '../lib/policy/api/openai/completions.js';
@@ -66,13 +66,13 @@ async function answerAll(by: Policy, batchSize: number, delayMs: number) {
   const slow = delayRetriever(retriever, delayMs);
   const toResult = (
     _: unknown,
-    { answer, segments }: Parameters<Parameters<typeof answerQuestions>[3]['toResult']>[1],
+    { answer, segments }: Parameters<Parameters<typeof mapAnswers>[3]['toResult']>[1],
   ) => {
     const written = segments.filter(({ kind }) => kind === 'policy');
     return { answer, tokens: written.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0) };
   };
   const start = performance.now();
-  const answers = await answerQuestions(by, slow, asked, { rollout, batchSize, toResult });
+  const answers = await mapAnswers(by, slow, asked, { rollout, batchSize, toResult });
   return {
     seconds: (performance.now() - start) / 1000,
     tokens: answers.reduce((sum, { tokens }) => sum + tokens, 0),

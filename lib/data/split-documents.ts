@@ -11,7 +11,7 @@ const MAX_LENGTH = 1.5;
 const SPLIT_COST = 0.2;
 
 /** A sentence, or a part of a long one. */
-interface Piece {
+interface SentencePart {
   text: string;
   numWords: number;
   /** What follows: a space, nothing (in Japanese, say), or the end of the paragraph. */
@@ -27,7 +27,7 @@ function splitSentence(sentence: string, words: number): string[] {
   return starts.map((start, i) => sentence.slice(i === 0 ? 0 : start, starts[i + 1]).trim());
 }
 
-function splitPieces(paragraph: string, words: number): Piece[] {
+function splitPieces(paragraph: string, words: number): SentencePart[] {
   const texts = splitSentences(paragraph).flatMap((sentence) => splitSentence(sentence, words));
   let end = 0;
   return texts.map((text, i) => {

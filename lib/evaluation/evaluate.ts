@@ -55,10 +55,10 @@ export const evaluatePolicy = (
   questions: readonly Question[],
   options: EvaluateOptions,
 ): Promise<Measurement[]> =>
-  answerQuestions(policy, retriever, questions, { ...options, toResult: measure });
+  mapAnswers(policy, retriever, questions, { ...options, toResult: measure });
 
-/** Returns the result for each trajectory, in the order of the questions. */
-export async function answerQuestions<T>(
+/** Answers questions; returns the result for each trajectory, in their order. */
+export async function mapAnswers<T>(
   policy: AnyPolicy,
   retriever: Retriever,
   questions: readonly Question[],

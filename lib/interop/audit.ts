@@ -7,7 +7,7 @@
 import { greatest, max, range, sum } from 'd3-array';
 import type { ConversationTemplate, TemplateMessage } from '../text/tokenizer/chat-template.js';
 import type { Tokenizer } from '../text/tokenizer/tokenizer.js';
-import type { Piece, TokenRow } from './token-rows.js';
+import type { TokenPiece, TokenRow } from './token-rows.js';
 
 interface Fault {
   /** Counted from 1; null if unknown. */
@@ -31,10 +31,10 @@ export interface AuditModel {
 type Outcome = Fault | null | undefined;
 type Check = (row: TokenRow, model: AuditModel | undefined) => Outcome;
 
-const isWritten = ({ kind }: Piece): boolean => kind === 'policy';
+const isWritten = ({ kind }: TokenPiece): boolean => kind === 'policy';
 
 /** Pieces with their turn, from 1: the turn of the last generation before them. */
-function withTurns(pieces: readonly Piece[]): { piece: Piece; turn: number }[] {
+function withTurns(pieces: readonly TokenPiece[]): { piece: TokenPiece; turn: number }[] {
   let turn = 0;
   return pieces.map((piece) => {
     if (piece.kind === 'policy') turn++;
@@ -47,7 +47,7 @@ const countTrained = (mask: readonly number[]): number =>
 
 function firstFault(
   { sequences }: TokenRow,
-  find: (piece: Piece, turn: number) => Outcome,
+  find: (piece: TokenPiece, turn: number) => Outcome,
 ): Outcome {
   if (sequences.length === 0) return undefined;
   for (const pieces of sequences)
@@ -59,11 +59,11 @@ function firstFault(
 }
 
 /** Splits responses into runs of equal mask; other pieces are unchanged. */
-export function splitResponses(pieces: readonly Piece[]): Piece[] {
-  return pieces.flatMap((piece): Piece[] => {
+export function splitResponses(pieces: readonly TokenPiece[]): TokenPiece[] {
+  return pieces.flatMap((piece): TokenPiece[] => {
     const { ids, mask, logProbs } = piece;
     if (piece.kind !== 'response' || mask.length !== ids.length) return [piece];
-    const runs: Piece[] = [];
+    const runs: TokenPiece[] = [];
     const isPerToken = logProbs?.length === ids.length;
     let trained = 0;
     ids.forEach((id, i) => {
@@ -156,7 +156,7 @@ const checkPrefix: Check = ({ turns, forkTurn, sequences, messages }, model) => 
  * The turn in which mask and ids diverge: where the mask contradicts the log-probs, which
  * are 0 for environment tokens; else where the shorter one ends.
  */
-function partingTurn({ ids, mask, logProbs = [] }: Piece): number {
+function partingTurn({ ids, mask, logProbs = [] }: TokenPiece): number {
   const end = Math.min(mask.length, ids.length);
   const sampled =
     logProbs.length === ids.length ? logProbs.map((value) => Number(value !== 0)) : mask;
@@ -318,7 +318,7 @@ const checkInformation: Check = (row, model) => {
   return null;
 };
 
-function trainedResult(runs: readonly Piece[], model: AuditModel | undefined): Outcome {
+function trainedResult(runs: readonly TokenPiece[], model: AuditModel | undefined): Outcome {
   if (!model) return null;
   for (const { piece, turn } of withTurns(runs)) {
     if (piece.kind !== 'policy') continue;
@@ -335,13 +335,13 @@ function trainedResult(runs: readonly Piece[], model: AuditModel | undefined): O
 
 /** The turn of the first run that differs from its segment; null without a tokenizer. */
 function firstDifferentRun(
-  runs: readonly Piece[],
+  runs: readonly TokenPiece[],
   segments: readonly { isPolicy: boolean; text: string }[],
   model: AuditModel | undefined,
 ): number | null {
   if (!model) return null;
   const texts = segments.filter(({ isPolicy }) => isPolicy).map(({ text }) => text.trim());
-  const isLonger = ({ ids }: Piece, i: number): boolean =>
+  const isLonger = ({ ids }: TokenPiece, i: number): boolean =>
     model.tokenizer.decode(ids).trim().length > (texts[i]?.length ?? 0) + 20;
   return Math.max(0, runs.filter(isWritten).findIndex(isLonger)) + 1;
 }

@@ -105,7 +105,7 @@ function createPromptFinder(
   };
 }
 
-function toTrajectory(
+function importTrajectory(
   rollout: ScoredRollout,
   { rewards, find }: { rewards: readonly Reward[]; find: ReturnType<typeof createPromptFinder> },
 ): { trajectory: With<'rewards' | 'advantage'>; isSame: boolean; isKnown: boolean } {
@@ -184,7 +184,7 @@ export async function importRollouts(steps: AsyncIterable<RecordedStep>, options
       // A killed training may leave an empty file.
       if (rollouts.length === 0) continue;
       const grouped = withGroupAdvantages(rollouts);
-      const all = grouped.rollouts.map((rollout) => toTrajectory(rollout, { rewards, find }));
+      const all = grouped.rollouts.map((rollout) => importTrajectory(rollout, { rewards, find }));
       const stepMetrics = rolloutMetrics(
         all.map(({ trajectory }) => trajectory),
         { groupSize: grouped.groupSize, maxNewTokens: Infinity },

@@ -14,7 +14,9 @@ import type { TokenRow } from './token-rows.js';
 const MAX_TOKENS_PER_PASS = 2048;
 
 /** A recorded sequence, with the sampler's log-probs (nats) of its trained tokens. */
-function toSequence(pieces: TokenRow['sequences'][number]): Sequence & { sampler: number[] } {
+function toSampledSequence(
+  pieces: TokenRow['sequences'][number],
+): Sequence & { sampler: number[] } {
   const parts = splitResponses(pieces);
   return {
     tokenIds: parts.flatMap(({ ids }) => ids),
@@ -42,7 +44,7 @@ export async function scoreRows(
 ): Promise<Record<string, number>> {
   const { model, adapter, temperature, importanceSamplingMode } = options;
   const sequences = rows
-    .flatMap((row) => row.sequences.map(toSequence))
+    .flatMap((row) => row.sequences.map(toSampledSequence))
     .filter(({ sampler }) => sampler.some((logProb) => !Number.isNaN(logProb)));
   if (sequences.length === 0)
     throw new Error('Expected log-probs in a row without faults, but there are none.');

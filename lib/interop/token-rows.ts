@@ -8,7 +8,7 @@ import { parseAs, parsePlainJson } from '../io/json.js';
 import type { TemplateMessage } from '../text/tokenizer/chat-template.js';
 
 /** Consecutive tokens with the same origin. */
-export interface Piece {
+export interface TokenPiece {
   /** `response`: text of policy and environment, distinguished only by the mask. */
   kind: 'prompt' | 'policy' | 'environment' | 'response';
   ids: number[];
@@ -26,7 +26,7 @@ export interface Piece {
 export interface TokenRow {
   format: TokenFormat;
   /** The trained sequence, or several if the rollout forked. */
-  sequences: Piece[][];
+  sequences: TokenPiece[][];
   /** The policy's input and output in each turn, if recorded by turn. */
   turns?: { context: number[]; generation: number[] }[];
   /** The turn, counted from 1, at which the history forks into several sequences. */
@@ -86,7 +86,7 @@ const trajectorySchema = z
   })
   .transform(({ segments }): UnnamedRow => {
     const pieces = segments.map(
-      ({ kind, text, tokenIds, logProbs }): Piece => ({
+      ({ kind, text, tokenIds, logProbs }): TokenPiece => ({
         kind: kind === 'information' || kind === 'notice' ? 'environment' : kind,
         ids: tokenIds,
         mask: ones(tokenIds.length, Number(kind === 'policy')),
@@ -105,11 +105,13 @@ const segmentsSchema = z
 /** A prompt and a response in one sequence, with the trainer's names of weights. */
 const sequence = (
   prompt: number[],
-  response: Omit<Piece, 'kind' | 'weights'> & { weights: Record<string, Piece['logProbs']> },
+  response: Omit<TokenPiece, 'kind' | 'weights'> & {
+    weights: Record<string, TokenPiece['logProbs']>;
+  },
 ): UnnamedRow => {
   const given = Object.entries(response.weights).filter(([, values]) => values);
-  const weights = Object.fromEntries(given) as Piece['weights'];
-  const context: Piece = { kind: 'prompt', ids: prompt, mask: ones(prompt.length, 0) };
+  const weights = Object.fromEntries(given) as TokenPiece['weights'];
+  const context: TokenPiece = { kind: 'prompt', ids: prompt, mask: ones(prompt.length, 0) };
   return { sequences: [[context, { ...response, kind: 'response', weights }]] };
 };
 /** One weight for a rollout, or one per token. */
@@ -200,7 +202,14 @@ const nodeSchema = z.object({
 type Node = z.infer<typeof nodeSchema>;
 
 /** A node's tokens: an answer begins with the template's start of a message. */
-function nodePieces({ message, sampled, token_ids, mask, logprobs, advantages }: Node): Piece[] {
+function nodePieces({
+  message,
+  sampled,
+  token_ids,
+  mask,
+  logprobs,
+  advantages,
+}: Node): TokenPiece[] {
   const weights = advantages ? { advantages } : undefined;
   const isPolicy = sampled && message.role === 'assistant';
   const logProbs = logprobs?.length ? logprobs : undefined;
@@ -264,7 +273,7 @@ const stepsSchema = z
   .min(1)
   .transform((steps): UnnamedRow => {
     let length = 0;
-    const pieces = steps.flatMap(({ tokens }, i): Piece[] => {
+    const pieces = steps.flatMap(({ tokens }, i): TokenPiece[] => {
       const added = tokens.prompt_ids.slice(length);
       const mask = tokens.prompt_mask?.slice(length) ?? ones(added.length, 0);
       const { completion_ids: ids, completion_mask, completion_logprobs: logProbs } = tokens;

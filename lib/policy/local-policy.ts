@@ -13,7 +13,7 @@ import {
   packRows,
   sharedLength,
   type CacheBlock,
-  type Piece,
+  type CachePiece,
   type PrefixCache,
 } from './model/kv-cache.js';
 import { sampleToken } from './model/sampling.js';
@@ -42,7 +42,7 @@ interface Row {
 interface CachedRows {
   rows: number[];
   blocks: readonly CacheBlock[];
-  pieces: Piece[][];
+  pieces: CachePiece[][];
 }
 
 type StopTest = (generated: readonly number[]) => boolean;
@@ -156,7 +156,7 @@ export class LocalPolicy implements Policy {
       logits.dispose();
       blocks.push(block);
     }
-    const pieces = blocks.map((_, block): Piece => ({ block, row: 0, length }));
+    const pieces = blocks.map((_, block): CachePiece => ({ block, row: 0, length }));
     return { contexts: contexts.map(() => shared), blocks, pieces: contexts.map(() => pieces) };
   }
 
@@ -287,7 +287,7 @@ export class LocalPolicy implements Policy {
       past,
       rows.map(({ position }) => position),
     );
-    const pieces = (i: number): Piece[] => steps.pieces(active.indexOf(i), numCached(i));
+    const pieces = (i: number): CachePiece[] => steps.pieces(active.indexOf(i), numCached(i));
     try {
       for (let step = 1; ; step++) {
         await this.sampleStep(rows, active, logits, options, isStop);
@@ -382,7 +382,7 @@ export class LocalPolicy implements Policy {
     rows: readonly Row[],
     cached: readonly CachedRows[],
   ): void {
-    const pieces: Piece[][] = [];
+    const pieces: CachePiece[][] = [];
     const blocks: CacheBlock[] = [];
     for (const part of cached) {
       part.rows.forEach((i, at) => {

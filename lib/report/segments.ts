@@ -2,7 +2,7 @@
 import { shownTexts, UNRELATED_PASSAGES, type SearchResult } from '../rollout/trajectory.js';
 import { decimalText, plural } from '../text/english.js';
 import { inferSeparator, type TextSegment } from '../text/response.js';
-import { parsePieces, splitQueries, type Piece, parseInformation } from '../text/tags.js';
+import { parsePieces, splitQueries, type TagPiece, parseInformation } from '../text/tags.js';
 import { markup, type Markup } from './markup.js';
 
 /** A titled part of the transcript; the title repeats what the colour means. */
@@ -13,7 +13,7 @@ const textMarkup = (text: string): Markup => markup('div.text', text.trim());
 const foldedMarkup = (summary: string, text: string): Markup =>
   markup('details', markup('summary', summary), markup('pre', text));
 
-function pieceMarkup(piece: Piece, separator?: string): Markup | null {
+function pieceMarkup(piece: TagPiece, separator?: string): Markup | null {
   if (piece.kind === 'stray')
     return piece.text.trim() === ''
       ? null

@@ -120,7 +120,7 @@ interface MilvusOptions {
 const describeEncoder = (name: string, dimensions: number, hash?: string): string =>
   `${name} (${dimensions} dimensions${hash ? `, hash ${hash}` : ''})`;
 
-async function readManifest(client: MilvusClient, collection: string, encoder: Encoder) {
+async function readCollection(client: MilvusClient, collection: string, encoder: Encoder) {
   const { schema } = checked(await client.describeCollection({ collection_name: collection }));
   const { data: manifest } = manifestSchema.safeParse(tryParseJson(schema.description));
   if (!manifest)
@@ -175,7 +175,7 @@ export async function buildMilvusCollection(
       passages: corpusHash(passages),
     };
     if (checked(await client.hasCollection(name)).value) {
-      const stored = await readManifest(client, collection, encoder);
+      const stored = await readCollection(client, collection, encoder);
       if (stored.passages !== manifest.passages)
         throw new Error(
           `Expected collection ${collection} to hold these ${passages.length} passages, but it is for ${stored.numPassages} others. Choose another name.`,
@@ -247,7 +247,7 @@ export async function createMilvusRetriever(
     throw new Error(
       `Expected a collection ${collection} at ${address}, but there is none. Build it: npx parallelsearch index build --to ${source}`,
     );
-  await readManifest(client, collection, encoder);
+  await readCollection(client, collection, encoder);
   checked(await client.loadCollectionSync(name));
   return {
     name: `${encoder.name}-milvus`,

@@ -15,7 +15,7 @@ import type { SearchResult, Segment } from './trajectory.js';
 const MIN_SCORE_FRACTION = 0.1;
 
 /** Shown to the policy when a search fails; the server's own error is only recorded. */
-const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
+const SEARCH_FAILED = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
 
 /** How much of a sub-query's result the policy sees. */
 interface Visible {
@@ -31,7 +31,7 @@ function toSearchResult(
 ): SearchResult {
   if (outcome.status === 'failed')
     return {
-      ...NO_ANSWER,
+      ...SEARCH_FAILED,
       detail: outcome.reason.replace(/\p{C}+/gu, ' ').slice(0, 200),
       ...(isTimedOutSearch(outcome) && { isTimeout: true }),
     };
@@ -60,7 +60,7 @@ const printable = (
   { maxPassageWords = Infinity }: Pick<RolloutOptions, 'maxPassageWords'>,
 ): PrintedResult =>
   outcome.status === 'failed'
-    ? NO_ANSWER
+    ? SEARCH_FAILED
     : {
         status: 'ok',
         passages: outcome.passages

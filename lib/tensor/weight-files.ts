@@ -11,11 +11,11 @@ import { openSafetensors, parseSafetensors, type NamedArray, type Tensors } from
 /** Reads all tensors of a safetensors file. @throws Error naming the file */
 export async function readSafetensors(path: string): Promise<Map<string, NamedArray>> {
   const bytes = await readFile(path);
-  return naming(path, () => parseSafetensors(bytes));
+  return inFile(path, () => parseSafetensors(bytes));
 }
 
 /** Runs `read`, prefixing the messages of its errors with the path. */
-function naming<T>(path: string, read: () => T): T {
+function inFile<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -64,7 +64,7 @@ export async function weightFiles(folder: string): Promise<string[]> {
 }
 
 /** Opens a file whose tensors are read on access. @throws Error naming the file */
-function openFile(path: string): { tensors: Tensors; close: () => void } {
+function openWeights(path: string): { tensors: Tensors; close: () => void } {
   const file = openSync(path, 'r');
   const close = (): void => closeSync(file);
   const subarray = (from: number, to: number): Uint8Array => {
@@ -73,10 +73,10 @@ function openFile(path: string): { tensors: Tensors; close: () => void } {
     return bytes;
   };
   try {
-    const { keys, get } = naming(path, () =>
+    const { keys, get } = inFile(path, () =>
       openSafetensors({ byteLength: fstatSync(file).size, subarray }),
     );
-    return { tensors: { keys, get: (name) => naming(path, () => get(name)) }, close };
+    return { tensors: { keys, get: (name) => inFile(path, () => get(name)) }, close };
   } catch (error) {
     close();
     throw error;
@@ -88,7 +88,7 @@ function openFile(path: string): { tensors: Tensors; close: () => void } {
  * @throws Error naming the file that is missing or does not fit
  */
 export async function withWeights<T>(folder: string, read: (tensors: Tensors) => T): Promise<T> {
-  const files = (await weightFiles(folder)).map(openFile);
+  const files = (await weightFiles(folder)).map(openWeights);
   const homes = new Map(
     files.flatMap(({ tensors }) => Array.from(tensors.keys(), (name) => [name, tensors] as const)),
   );

@@ -33,11 +33,11 @@ export const INVALID_ACTION_MESSAGE =
   'put it between <answer> and </answer>.';
 
 /** A block, or the text between blocks. `text.slice(start, end)` is its source. */
-export type Piece =
+export type TagPiece =
   | { kind: 'block'; tag: Tag; body: string; start: number; end: number }
   | { kind: 'stray'; text: string; start: number; end: number };
 
-type Block = Extract<Piece, { kind: 'block' }>;
+type Block = Extract<TagPiece, { kind: 'block' }>;
 
 const TAG_PATTERN = /<(\/?)(think|search|information|answer)>/g;
 
@@ -48,9 +48,9 @@ export function openTag(text: string): Tag | undefined {
 }
 
 /** Splits a text into blocks and stray text, without gaps. */
-export function parsePieces(text: string): Piece[] {
+export function parsePieces(text: string): TagPiece[] {
   const tags = [...text.matchAll(TAG_PATTERN)];
-  const pieces: Piece[] = [];
+  const pieces: TagPiece[] = [];
   let position = 0;
   for (let i = 0; i + 1 < tags.length; i++) {
     const [open, close] = [tags[i], tags[i + 1]];
@@ -65,7 +65,7 @@ export function parsePieces(text: string): Piece[] {
   return pieces;
 }
 
-function strayPiece(text: string, start: number, end: number): Piece {
+function strayPiece(text: string, start: number, end: number): TagPiece {
   return { kind: 'stray', text: text.slice(start, end), start, end };
 }
 

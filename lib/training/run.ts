@@ -155,7 +155,7 @@ interface IdentifiedRun extends TrainingRun {
 }
 
 /** A run's state besides its weights. */
-interface Progress {
+interface RunProgress {
   rollbacks: Rollbacks;
   best?: RunState['best'];
   /**
@@ -227,7 +227,7 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
   await saveAdapter(run, trained.weights, 'adapter');
 }
 
-const isBest = ({ best, rewards }: Progress): boolean =>
+const isBest = ({ best, rewards }: RunProgress): boolean =>
   rewards.length > 0 && strictMean(rewards) > (best?.reward ?? -Infinity);
 
 /** Without this folder, a run starts anew. */
@@ -237,7 +237,7 @@ const recordFiles = (folder: string): string[] => RECORDS.map((name) => join(fol
 function save(
   run: TrainingRun,
   { session: { step, trained } }: Trainer,
-  { rollbacks, best, rewards }: Progress,
+  { rollbacks, best, rewards }: RunProgress,
 ): Promise<void> {
   const state = {
     nextStep: step,
@@ -274,7 +274,7 @@ async function restore(
   run: TrainingRun,
   { session }: Trainer,
   before?: number,
-): Promise<Progress | null> {
+): Promise<RunProgress | null> {
   const checkpoint = await resumeCheckpoint(checkpointFolder(run.folder), hashRun(run), {
     before,
     differences: () => describeDifferences(run),

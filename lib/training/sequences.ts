@@ -205,7 +205,7 @@ export async function perToken(
 }
 
 /** Text with a loss weight for its tokens. */
-export interface Piece {
+export interface WeightedText {
   text: string;
   weight: number;
   /** Whether the text names a token, such as `<eos>`, which is never parsed from text. */
@@ -213,7 +213,7 @@ export interface Piece {
 }
 
 /** Tokenises each piece separately, like trajectory segments. */
-export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Sequence {
+export function encodePieces(pieces: readonly WeightedText[], tokenizer: Tokenizer): Sequence {
   const tokens = pieces.flatMap(({ text, weight, isToken }) => {
     const ids = isToken ? [tokenizer.tokenId(text)!] : tokenizer.encode(text);
     return ids.map((id) => ({ id, weight }));

@@ -2,7 +2,7 @@
 import { cross } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createPassages } from '../../lib/data/passage.js';
-import { answerQuestions } from '../../lib/evaluation/evaluate.js';
+import { mapAnswers } from '../../lib/evaluation/evaluate.js';
 import { loadTrajectories, policyTitle, scoredLine } from '../../lib/experiments/trajectories.js';
 import { trajectories, TRAJECTORY_RUNS } from '../../lib/experiments/trajectories.js';
 import type { TrajectoryLine } from '../../lib/experiments/trajectories.js';
@@ -30,7 +30,7 @@ const policy = () =>
     [chain.question]: ['<think> why search? </think><answer> River1 </answer>'],
   });
 const answers = (run = RUN): Promise<TrajectoryLine[]> =>
-  answerQuestions(policy(), retriever, [chain, comparison], {
+  mapAnswers(policy(), retriever, [chain, comparison], {
     rollout: resolveRollout(run.method, 'small-world'),
     batchSize: 2,
     toResult: (question, trajectory) => scoredLine(run, question, trajectory),

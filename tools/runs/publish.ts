@@ -4,7 +4,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { greatest, mean } from 'd3-array';
 import type { Question } from '../../lib/data/question.js';
-import { answerQuestions } from '../../lib/evaluation/evaluate.js';
+import { mapAnswers } from '../../lib/evaluation/evaluate.js';
 import { measure } from '../../lib/evaluation/measurement.js';
 import { stepFolder } from '../../lib/experiments/running/runs.js';
 import type { DevPoint } from '../../lib/experiments/running/train-runs.js';
@@ -98,7 +98,7 @@ async function evaluateAdapter(
   const policy = await loadLocalPolicy(modelFolder, { adapter });
   const { preset, ...overrides } = config.rewards;
   const rewards = presetRewards(preset, overrides);
-  const points = await answerQuestions(policy, retriever, questions, {
+  const points = await mapAnswers(policy, retriever, questions, {
     rollout: config.rollout,
     batchSize: BATCH_SIZE,
     toResult: (question, trajectory) => {

@@ -12,7 +12,7 @@ import type { Passage } from '../../lib/data/passage.js';
 import type { Random } from '../../lib/random.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import { formatBlock, formatInformation, formatSearch } from '../../lib/text/tags.js';
-import type { Piece } from '../../lib/training/sequences.js';
+import type { WeightedText } from '../../lib/training/sequences.js';
 
 /** Returns the passages for a query about a sub-question, best first. */
 export type Lookup = (query: string, node: SubQuestion) => Passage[];
@@ -140,24 +140,24 @@ export function demonstrate(
   lookup: Lookup,
   options: DemonstrationOptions,
   random: Random,
-): Piece[] {
+): WeightedText[] {
   const { graph, operation } = question.metadata;
   if (!graph)
     throw new Error(
       `Expected question ${question.id} to have a dependency graph, but it has none.`,
     );
   const { mode, contextWeight, recapWeight } = options;
-  const context = (text: string): Piece => ({ text, weight: contextWeight });
-  const policy = (text: string, weight = 1): Piece => ({ text, weight });
+  const context = (text: string): WeightedText => ({ text, weight: contextWeight });
+  const policy = (text: string, weight = 1): WeightedText => ({ text, weight });
   const pieces = [context(buildPrompt(options.prompt, question.question, { form: 'short' }))];
   if (mode === 'direct') {
     const thought = formatBlock('think', 'No search.');
     return [...pieces, policy(thought + formatBlock('answer', question.goldenAnswers[0]))];
   }
   const known: Known = new Map();
-  const inform = (results: readonly Passage[][]): Piece =>
+  const inform = (results: readonly Passage[][]): WeightedText =>
     context(formatInformation(results.map((passages) => ({ status: 'ok', passages }))));
-  const conclude = (): Piece[] => {
+  const conclude = (): WeightedText[] => {
     const { recap, conclusion, answer } = judgeAnswers(graph, operation, known);
     return [
       policy(formatBlock('think', recap + conclusion), recapWeight),
@@ -207,13 +207,20 @@ export function demonstrate(
 
 type DrillOptions = Pick<DemonstrationOptions, 'prompt' | 'contextWeight' | 'recapWeight'>;
 
-const promptPiece = ({ question }: Question, { prompt, contextWeight }: DrillOptions): Piece => ({
+const promptPiece = (
+  { question }: Question,
+  { prompt, contextWeight }: DrillOptions,
+): WeightedText => ({
   text: buildPrompt(prompt, question, { form: 'short' }),
   weight: contextWeight,
 });
 
 /** Only up to the first search: a short exercise in copying names. */
-export function copyDrill(question: Question, options: DrillOptions, random: Random): Piece[] {
+export function copyDrill(
+  question: Question,
+  options: DrillOptions,
+  random: Random,
+): WeightedText[] {
   const graph = question.metadata.graph ?? [];
   const roots = graph.filter(({ dependsOn }) => dependsOn.length === 0);
   const search = formatSearch(roots.map(drawQueryStyle(random)));
@@ -224,7 +231,7 @@ export function copyDrill(question: Question, options: DrillOptions, random: Ran
 }
 
 /** An exercise in comparing without passages; the recap is given, not trained. */
-export function verdictDrill(question: Question, options: DrillOptions): Piece[] {
+export function verdictDrill(question: Question, options: DrillOptions): WeightedText[] {
   const { recap, conclusion, answer } = judgeAnswers(
     question.metadata.graph ?? [],
     question.metadata.operation,
@@ -242,7 +249,7 @@ export function readDrill(
   nodes: readonly SubQuestion[],
   passages: readonly Passage[],
   { contextWeight, recapWeight }: Pick<DrillOptions, 'contextWeight' | 'recapWeight'>,
-): Piece[] {
+): WeightedText[] {
   const isFound = ({ evidence }: SubQuestion): boolean =>
     passages.some(({ id }) => evidence.includes(id));
   return [

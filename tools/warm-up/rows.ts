@@ -13,7 +13,7 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import type { Tokenizer } from '../../lib/text/tokenizer/tokenizer.js';
-import { encodePieces, type Piece, type Sequence } from '../../lib/training/sequences.js';
+import { encodePieces, type WeightedText, type Sequence } from '../../lib/training/sequences.js';
 import {
   createQuestionMaker,
   makeNode,
@@ -113,7 +113,7 @@ function createPractice(random: Random): Practice {
 }
 
 /** A list given, then copied with a loss: the shortest way to learn to copy. */
-function repeatList(names: readonly string[]): Piece[] {
+function repeatList(names: readonly string[]): WeightedText[] {
   const list = `${names.map((name) => ` ${name}`).join('')}\n`;
   return [
     { text: list, weight: 0 },
@@ -130,7 +130,7 @@ const UNHURRIED_SHARE = 0.1;
 function rowMakers(
   practice: Practice,
   options: WarmUpOptions,
-): Record<RowKind, (random: Random) => Piece[]> {
+): Record<RowKind, (random: Random) => WeightedText[]> {
   const { make, passages, search, passageOf, things } = practice;
   const { contextWeight, recapWeight, maxSearchTurns, retryShare } = options;
   const drill = { prompt: 'drill', contextWeight, recapWeight };
@@ -157,7 +157,7 @@ function rowMakers(
     prompt: string,
     modeOf: (question: Question) => DemonstrationOptions['mode'],
     { lookup = found(random), sorts = QUESTION_SORTS } = {},
-  ): Piece[] => {
+  ): WeightedText[] => {
     const question = draw(random, sorts);
     const how = { maxSearchTurns, retryShare, contextWeight, recapWeight };
     return demonstrate(question, lookup, { ...how, prompt, mode: modeOf(question) }, random);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { dataSetFiles, type Question } from '../../data/flashrag.js';
 import { labelTrajectory } from '../../evaluation/behaviour.js';
-import { answerQuestions } from '../../evaluation/evaluate.js';
+import { mapAnswers } from '../../evaluation/evaluate.js';
 import { measure, type Measurement } from '../../evaluation/measurement.js';
 import { readJsonLines, targetPath, writeLines } from '../../io/files.js';
 import { withFileLocks } from '../../io/folder-lock.js';
@@ -240,7 +240,7 @@ async function answerOpen(
   const numHelpers = await countHelpers(setup, { processes, batchSize }, open.length);
   const progress = startProgress('Evaluating', questions.length, numDone);
   const start = performance.now();
-  const options: Parameters<typeof answerQuestions>[3] = {
+  const options: Parameters<typeof mapAnswers>[3] = {
     rollout,
     batchSize,
     signal,
@@ -266,7 +266,7 @@ async function answerOpen(
     },
   };
   await withHelpers(numHelpers, { setup, settings, signal }, (helpers) =>
-    answerQuestions(policy, retriever, open, { ...options, helpers }),
+    mapAnswers(policy, retriever, open, { ...options, helpers }),
   )
     .catch((error: unknown) => {
       const numSaved = answers.size - failedIds(failures).size;

@@ -5,7 +5,7 @@
  */
 import { sum } from 'd3-array';
 import type { Question } from '../../data/question.js';
-import { answerQuestions } from '../../evaluation/evaluate.js';
+import { mapAnswers } from '../../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import { measure, type Measurement, type QuestionResult } from '../../evaluation/measurement.js';
 import { CONDITIONS } from '../../io/paths.js';
@@ -132,7 +132,7 @@ export async function answerWithinLimits(
 ): Promise<LimitedAnswer[]> {
   const policy = await loadPolicy(run);
   const batchSize = evaluationBatchSize(backend);
-  const answered = await answerQuestions(policy, world.retriever, questions, {
+  const answered = await mapAnswers(policy, world.retriever, questions, {
     rollout: { ...rolloutForRun(run), maxSearchTurns: MOST_TURNS },
     batchSize,
     toResult: (question, trajectory): AnsweredQuestion => ({ question, trajectory }),

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { group } from 'd3-array';
 import { evaluatedQuestions, graphQuestionType, type Question } from '../../data/question.js';
-import { answerQuestions, evaluatePolicy, createBatches } from '../../evaluation/evaluate.js';
+import { mapAnswers, evaluatePolicy, createBatches } from '../../evaluation/evaluate.js';
 import type { Measurement, QuestionResult } from '../../evaluation/measurement.js';
 import { readLog } from '../../io/logs.js';
 import { SMALL_WORLD } from '../../io/paths.js';
@@ -202,7 +202,7 @@ export async function answerSample<T>(
   { questions, retriever = world.retriever, rollout, keep }: SampleJob<T>,
 ): Promise<T[]> {
   const policy = await openPolicy(run, world);
-  const kept = await answerQuestions(policy, retriever, questions, {
+  const kept = await mapAnswers(policy, retriever, questions, {
     toResult: keep,
     rollout: { ...rolloutForRun(run), ...rollout },
     batchSize: evaluationBatchSize(backend),

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { canCapture, captureGraph, graphInput, overwrite, type Graph } from '../../tensor/graph.js';
-import { disposeBlock, type CacheBlock, type Piece } from './kv-cache.js';
+import { disposeBlock, type CacheBlock, type CachePiece } from './kv-cache.js';
 import type { CachedInput, CachedTokens } from './transformer.js';
 
 interface TokenInput {
@@ -20,7 +20,7 @@ export interface DecodeSteps {
   /** The rows' cache; the caller disposes of it at the end. */
   readonly blocks: readonly CacheBlock[];
   /** The pieces of the blocks that hold a row's first tokens. */
-  pieces: (row: number, numTokens: number) => Piece[];
+  pieces: (row: number, numTokens: number) => CachePiece[];
   /** Frees everything but the blocks. */
   dispose: () => void;
 }

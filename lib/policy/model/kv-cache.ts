@@ -31,7 +31,7 @@ export function disposeBlock(block: CacheBlock | null): void {
  *     rows = [[{ block: 0, row: 0, length: 4 }, { block: 1, row: 0, length: 2 }],
  *             [{ block: 0, row: 0, length: 4 }, { block: 1, row: 1, length: 4 }]]
  */
-export interface Piece {
+export interface CachePiece {
   block: number;
   row: number;
   length: number;
@@ -45,7 +45,7 @@ interface Packing {
 
 function planPacking(
   blocks: readonly CacheBlock[],
-  rows: readonly (readonly Piece[])[],
+  rows: readonly (readonly CachePiece[])[],
   kvHeads: number,
   spareColumns: number,
 ): Packing {
@@ -89,7 +89,7 @@ const pack = (
  */
 export function packRows(
   blocks: readonly CacheBlock[],
-  rows: readonly (readonly Piece[])[],
+  rows: readonly (readonly CachePiece[])[],
   kvHeads: number,
   spareColumns = 0,
 ): CacheBlock {
@@ -111,7 +111,7 @@ export function packRows(
  */
 export function moveRows(
   blocks: readonly CacheBlock[],
-  groups: readonly { rows: readonly (readonly Piece[])[]; spareColumns: number }[],
+  groups: readonly { rows: readonly (readonly CachePiece[])[]; spareColumns: number }[],
   kvHeads: number,
 ): CacheBlock[] {
   const plans = groups.map(({ rows, spareColumns }) =>
@@ -133,7 +133,7 @@ export function moveRows(
 export interface PrefixCache {
   contexts: number[][];
   blocks: CacheBlock[];
-  pieces: Piece[][];
+  pieces: CachePiece[][];
 }
 
 /** The cached prefix of each context, with its blocks; null unless all have one. */
