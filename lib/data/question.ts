@@ -123,6 +123,33 @@ export function sampleQuestions(
   return { questions: questions.filter((question) => sampled.has(question)), strata };
 }
 
+export interface SampleOptions {
+  /** Samples one of every n questions in each stratum, rounded up. */
+  oneOf: number;
+  /** The same seed gives the same sample. */
+  seed: string;
+}
+
+/**
+ * Samples evaluated questions by benchmark, question type and size of the graph. A given
+ * number of questions: {@link sampleQuestions}.
+ */
+export function stratifiedSample(
+  questions: readonly Question[],
+  { oneOf, seed }: SampleOptions,
+): Question[] {
+  const strata = group(
+    evaluatedQuestions(questions),
+    ({ metadata: { benchmark, graph = [] } }) =>
+      `${benchmark}/${graphQuestionType(graph)}/${graph.length}`,
+  );
+  return [...strata].flatMap(([stratum, members]) =>
+    createRandom(`${seed}/${stratum}`)
+      .shuffle(members)
+      .slice(0, Math.ceil(members.length / oneOf)),
+  );
+}
+
 /**
  * Finds a question by id.
  * @throws Error naming the id and an example of an existing one

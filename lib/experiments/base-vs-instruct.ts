@@ -11,7 +11,7 @@ import { mainResults } from './main-results.js';
 import { partsAhead, type PaperClaim } from './results/claims.js';
 import { paperMean, withPaper } from './results/paper.js';
 import { summarise } from './results/summary.js';
-import { loadAnswers } from './running/answers.js';
+import { loadAnswers } from './running/load-answers.js';
 
 /** Selects the contrast base minus instruct. */
 const SIDES = { model: 'base', against_model: 'instruct' };

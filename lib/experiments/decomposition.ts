@@ -30,7 +30,7 @@ import type { Experiment } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { PARALLELSEARCH_FIELDS, findParts, type PaperClaim } from './results/claims.js';
 import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
-import { loadAnswers } from './running/answers.js';
+import { loadAnswers } from './running/load-answers.js';
 
 const F1 = { ...PARALLELSEARCH_FIELDS, subset: 'all', metric: 'parallelizing_f1_with_hybrid' };
 

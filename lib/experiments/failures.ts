@@ -23,7 +23,7 @@ import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
 import { lambdaName } from './results/paper.js';
 import { percent, summarise, type Answered } from './results/summary.js';
-import { loadAnswers } from './running/answers.js';
+import { loadAnswers } from './running/load-answers.js';
 import { findResults } from './running/records.js';
 import {
   loadTrajectories,

@@ -3,6 +3,7 @@ export { EXPERIMENTS } from './list.js';
 export { defineComputation, type Computation, type Experiment, type Job } from './experiment.js';
 export type { ResultParts } from '../report/result.js';
 export { requireResults } from './running/records.js';
-export { loadAnswerFiles, loadResult } from './results/result-file.js';
+export { loadResult } from './results/result-file.js';
+export { loadAnswerFiles } from './results/own-answers.js';
 export { loadFailureCases, FAILURES, type FailureCase } from './failures.js';
 export { firstSearches, type FirstSearch } from '../training/first-search.js';

@@ -18,7 +18,8 @@ import type { Experiment } from './experiment.js';
 import { partsAhead, findParts, type PaperClaim } from './results/claims.js';
 import { byModel, lambdaName, paperMean, paperTables } from './results/paper.js';
 import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
-import { answerComputation, loadAnswers } from './running/answers.js';
+import { answerComputation } from './running/answers.js';
+import { loadAnswers } from './running/load-answers.js';
 import { listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';
 

@@ -16,7 +16,7 @@ import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
 import { topK } from './top-k.js';
 import { training } from './training/experiment.js';
-import { TRAINING_TESTS } from './training/conditions.js';
+import { TRAINING_TESTS } from './training/tests.js';
 import { trajectories } from './trajectories.js';
 
 export const EXPERIMENTS: Experiment[] = [

@@ -44,7 +44,8 @@ import {
   summarise,
   type Predicted,
 } from './results/summary.js';
-import { answerComputation, loadAnswers, type AnsweredRuns } from './running/answers.js';
+import { answerComputation } from './running/answers.js';
+import { loadAnswers, type AnsweredRuns } from './running/load-answers.js';
 import { SEEDS, INIT_SEEDS, listRuns } from './running/runs.js';
 import { planTraining } from './running/train-runs.js';
 

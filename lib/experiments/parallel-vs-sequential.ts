@@ -34,7 +34,7 @@ import {
   summarise,
   type Predicted,
 } from './results/summary.js';
-import { loadAnswers } from './running/answers.js';
+import { loadAnswers } from './running/load-answers.js';
 import { addTiming, loadTiming, timing } from './timing.js';
 
 const TYPES = ['parallelizable', 'sequential'];

@@ -3,7 +3,7 @@
  * same questions alternately in one process, so that other load affects both.
  */
 import { sum } from 'd3-array';
-import type { Question } from '../data/question.js';
+import { type Question, stratifiedSample } from '../data/question.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import type { Measure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/measurement.js';
@@ -19,7 +19,7 @@ import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from './running/
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './results/paper.js';
 import type { Answered } from './results/summary.js';
-import { evaluationHash, stratifiedSample } from './running/answers.js';
+import { evaluationHash } from './running/answers.js';
 import {
   requireResults,
   listSeeds,

@@ -7,7 +7,7 @@
  * later turns, are dropped, counted and reported.
  */
 import { join } from 'node:path';
-import { evaluatedSplit, type Question } from '../data/question.js';
+import { evaluatedSplit, type Question, stratifiedSample } from '../data/question.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import { measure, type QuestionResult } from '../evaluation/measurement.js';
 import {
@@ -34,7 +34,7 @@ import { BOTH_METHODS } from '../training/methods.js';
 import { isTrained, RESERVE_PER_TURN, runName, type PolicyRun } from './running/policy-runs.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { checkPredictions, percent, summarise, type Predicted } from './results/summary.js';
-import { answerSample, dataHash, evaluationHash, stratifiedSample } from './running/answers.js';
+import { answerSample, dataHash, evaluationHash } from './running/answers.js';
 import {
   listSeeds,
   mergeProvenance,

@@ -2,7 +2,12 @@
  * Trajectories to read: a fixed sample of questions, answered greedily by both methods,
  * by Search-R1's weights with ParallelSearch's prompt, and by an untrained model.
  */
-import { type Question, graphQuestionType } from '../data/question.js';
+import {
+  type Question,
+  graphQuestionType,
+  stratifiedSample,
+  type SampleOptions,
+} from '../data/question.js';
 import { type Provenance, configHash } from '../io/provenance.js';
 import { type RewardPresetName, presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
@@ -12,12 +17,7 @@ import { executedSearches } from '../text/response.js';
 import { BOTH_METHODS, methodTitle } from '../training/methods.js';
 import type { PolicyRun } from './running/policy-runs.js';
 import { defineComputation, type Experiment } from './experiment.js';
-import {
-  answerSample,
-  listRunJobs,
-  stratifiedSample,
-  type SampleOptions,
-} from './running/answers.js';
+import { answerSample, listRunJobs } from './running/answers.js';
 import { mergeProvenance, requireResults, readQuestionProvenance } from './running/records.js';
 import { listRuns } from './running/runs.js';
 

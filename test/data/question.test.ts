@@ -1,3 +1,4 @@
+import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import {
   createQuestionFinder,
@@ -10,9 +11,11 @@ import {
   questionType,
   requireUniqueIds,
   sampleQuestions,
+  stratifiedSample,
   type Question,
   type QuestionType,
 } from '../../lib/data/question.js';
+import { syntheticQuestion } from '../pages/viewer/synthetic.js';
 import { graphOf, questionOf } from './questions.js';
 
 describe('findQuestion', () => {
@@ -155,5 +158,24 @@ describe('sampleQuestions', () => {
   it('returns any size, up to all questions', () => {
     for (const n of [1, 2, 7, 99, 100, 1000])
       expect(sampleQuestions(questions, n).questions).toHaveLength(Math.min(n, 100));
+  });
+});
+
+describe('stratifiedSample', () => {
+  const questions = range(80).map((i) => ({ ...syntheticQuestion(i), split: 'test' }));
+  const ids = (oneOf: number, seed: string): string[] =>
+    stratifiedSample(questions, { oneOf, seed }).map(({ id }) => id);
+
+  it('gives the same questions for the same seed, and others for another', () => {
+    expect(ids(10, 'a')).toEqual(ids(10, 'a'));
+    expect(ids(10, 'a')).not.toEqual(ids(10, 'b'));
+    expect(ids(10, 'a')).toHaveLength(8);
+    expect(new Set(ids(1, 'a')).size).toBe(80);
+  });
+
+  it('rounds up, and excludes training questions', () => {
+    expect(ids(1000, 'a')).toHaveLength(4);
+    const training = [{ ...questions[0], split: 'train' }];
+    expect(stratifiedSample(training, { oneOf: 1, seed: 'a' })).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ import {
   readPredictions,
   type ConditionPrediction,
   type ConditionRow,
-} from '../../lib/experiments/conditions/predictions.js';
+} from '../../lib/experiments/results/judged-predictions.js';
 import type { TimedAnswer } from '../../lib/experiments/timing.js';
 import { CONDITIONS, packagePath } from '../../lib/io/paths.js';
 import { toRows, type Row } from '../../lib/report/frame.js';

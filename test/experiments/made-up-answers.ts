@@ -2,13 +2,18 @@
  * Made-up answers of every run to a few questions of every kind, scored against their
  * real graphs. Never shown as results.
  */
-import { graphDepth, graphQuestionType, type Question } from '../../lib/data/question.js';
+import {
+  graphDepth,
+  graphQuestionType,
+  type Question,
+  stratifiedSample,
+} from '../../lib/data/question.js';
 import type { Measurement } from '../../lib/evaluation/measurement.js';
 import { matching } from '../../lib/evaluation/table.js';
 import { baselines, baselinesTiming } from '../../lib/experiments/baselines/experiment.js';
 import { lambdaAblation } from '../../lib/experiments/lambda-ablation.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
-import { loadAnswers, stratifiedSample } from '../../lib/experiments/running/answers.js';
+import { loadAnswers } from '../../lib/experiments/running/load-answers.js';
 import { timing } from '../../lib/experiments/timing.js';
 import { createRandom, type Random } from '../../lib/random.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';

@@ -5,7 +5,7 @@ import type { QuestionResult } from '../../lib/evaluation/measurement.js';
 import { MANY } from '../../lib/evaluation/selections.js';
 import { matching } from '../../lib/evaluation/table.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
-import { loadAnswers } from '../../lib/experiments/running/answers.js';
+import { loadAnswers } from '../../lib/experiments/running/load-answers.js';
 import { toRows } from '../../lib/report/frame.js';
 import type { Table } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';

@@ -2,7 +2,7 @@
 import type { Measurement } from '../../lib/evaluation/measurement.js';
 import { matching } from '../../lib/evaluation/table.js';
 import type { Recorded } from '../../lib/experiments/running/records.js';
-import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/training/conditions.js';
+import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/training/tests.js';
 import type { Stage } from '../../lib/experiments/training/fresh-test-experiment.js';
 import { syntheticResults, TRAINED, writeRecords } from './synthetic.js';
 

@@ -3,7 +3,7 @@ import { matching } from '../../lib/evaluation/table.js';
 import {
   readPredictions,
   type ConditionPrediction,
-} from '../../lib/experiments/conditions/predictions.js';
+} from '../../lib/experiments/results/judged-predictions.js';
 import { isDrawn } from '../../lib/experiments/running/fresh-test.js';
 import { keptSteps } from '../../lib/experiments/running/runs.js';
 import type { TestedCondition } from '../../lib/experiments/training/charts.js';
@@ -16,7 +16,7 @@ import {
   PASSAGES,
   REWARDS,
   TRAINING_TESTS,
-} from '../../lib/experiments/training/conditions.js';
+} from '../../lib/experiments/training/tests.js';
 import {
   listStages,
   listTestRuns,

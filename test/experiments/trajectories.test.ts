@@ -2,11 +2,18 @@
 import { cross } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createPassages } from '../../lib/data/passage.js';
+import { graphQuestionType, stratifiedSample } from '../../lib/data/question.js';
 import { mapAnswers } from '../../lib/evaluation/evaluate.js';
+import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';
 import { loadTrajectories, policyTitle, scoredLine } from '../../lib/experiments/trajectories.js';
-import { trajectories, TRAJECTORY_RUNS } from '../../lib/experiments/trajectories.js';
+import {
+  trajectories,
+  TRAJECTORY_RUNS,
+  TRAJECTORY_SAMPLE,
+} from '../../lib/experiments/trajectories.js';
 import type { TrajectoryLine } from '../../lib/experiments/trajectories.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { formatTrajectory } from '../../lib/rollout/trajectory.js';
 import { resolveRollout } from '../../lib/training/methods.js';
@@ -88,4 +95,15 @@ describe('loadTrajectories', () => {
     expect(lines.map(({ method, questionId }) => [questionId, method])).toEqual(order);
     expect(provenance).toMatchObject({ seeds: [1], backend: 'a made-up backend' });
   });
+});
+
+it('the sample covers every benchmark, question type and number of entities', async () => {
+  const sample = stratifiedSample((await loadWorld()).questions, TRAJECTORY_SAMPLE);
+  const kinds = new Set(sample.map(({ metadata }) => graphQuestionType(metadata.graph ?? [])));
+  expect([...kinds].sort()).toEqual(['hybrid', 'parallelizable', 'sequential', 'single_hop']);
+  const benchmarks = new Set(sample.map(({ metadata }) => metadata.benchmark));
+  expect(benchmarks).toEqual(new Set([...Object.keys(BENCHMARK_TITLES), MANY]));
+  expect(sample.some(({ metadata }) => metadata.type === 'bridge')).toBe(true);
+  const sizes = sample.map(({ metadata }) => metadata.graph?.length);
+  for (const size of [2, 3, 4, 5, 6, 7, 8]) expect(sizes).toContain(size);
 });

@@ -11,7 +11,7 @@ import { afterAll, expect } from 'vitest';
 import { parsePassages, parseQuestions } from '../../lib/data/flashrag-text.js';
 import { PassageCollector } from '../../lib/data/formats/format.js';
 import { readBenchmark } from '../../lib/data/formats/read.js';
-import { loadAnswerFiles } from '../../lib/experiments/results/result-file.js';
+import { loadAnswerFiles } from '../../lib/experiments/results/own-answers.js';
 import { importRollouts, type RecordedStep } from '../../lib/interop/import.js';
 import { readRows } from '../../lib/interop/rows.js';
 import { readTrlRollouts } from '../../lib/interop/trl.js';

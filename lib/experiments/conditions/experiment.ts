@@ -39,7 +39,7 @@ import {
   readPredictions,
   describeJudged,
   type ConditionRow,
-} from './predictions.js';
+} from '../results/judged-predictions.js';
 
 export const conditions: Experiment = {
   name: 'conditions',

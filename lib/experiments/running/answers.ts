@@ -3,30 +3,25 @@
  * dev questions before a test is drawn.
  */
 import { join } from 'node:path';
-import { group } from 'd3-array';
-import { evaluatedQuestions, graphQuestionType, type Question } from '../../data/question.js';
+import { evaluatedQuestions, type Question } from '../../data/question.js';
 import { mapAnswers, evaluatePolicy, createBatches } from '../../evaluation/evaluate.js';
-import type { Measurement, QuestionResult } from '../../evaluation/measurement.js';
-import { readLog } from '../../io/logs.js';
+import type { Measurement } from '../../evaluation/measurement.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { configHash, contentHash } from '../../io/provenance.js';
 import {
   committedWeights,
   listFolders,
   requireFolders,
-  METRICS_FILE,
 } from '../../policy/folders/folder-settings.js';
 import { loadModel } from '../../policy/folders/model-folder.js';
 import { disposeWeights } from '../../policy/model/weights.js';
 import type { Policy } from '../../policy/policy.js';
 import { createRandom } from '../../random.js';
-import type { CurvePoint } from '../../report/training-rows.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import type { World } from '../../retrieval/small-world.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import {
-  adapterFolder,
   isTrained,
   loadPolicy,
   rolloutForRun,
@@ -34,17 +29,8 @@ import {
   weightFolders,
   type PolicyRun,
 } from './policy-runs.js';
-import {
-  defineComputation,
-  type Computation,
-  type Experiment,
-  type Job,
-  type WorkContext,
-} from '../experiment.js';
-import type { Answered } from '../results/summary.js';
+import { defineComputation, type Computation, type Job, type WorkContext } from '../experiment.js';
 import { createLookupPolicy } from './lookup.js';
-import { listSeeds, mergeProvenance, readQuestionProvenance, requireResults } from './records.js';
-import { identify } from './runs.js';
 
 const BATCH_SIZE = 128;
 /** A wasm heap is limited to 2 GB, and fragments. */
@@ -162,30 +148,6 @@ export function mergeAnswers<Recorded extends { measurements: Measurement[] }>(
   return { value: { ...recorded, measurements }, note };
 }
 
-export interface SampleOptions {
-  /** Samples one of every n questions in each stratum, rounded up. */
-  oneOf: number;
-  /** The same seed gives the same sample. */
-  seed: string;
-}
-
-/** Samples evaluated questions by benchmark, question type and size of the graph. */
-export function stratifiedSample(
-  questions: readonly Question[],
-  { oneOf, seed }: SampleOptions,
-): Question[] {
-  const strata = group(
-    evaluatedQuestions(questions),
-    ({ metadata: { benchmark, graph = [] } }) =>
-      `${benchmark}/${graphQuestionType(graph)}/${graph.length}`,
-  );
-  return [...strata].flatMap(([stratum, members]) =>
-    createRandom(`${seed}/${stratum}`)
-      .shuffle(members)
-      .slice(0, Math.ceil(members.length / oneOf)),
-  );
-}
-
 interface SampleJob<T> {
   questions: readonly Question[];
   /** Default: the small world's. */
@@ -243,55 +205,3 @@ export const answerComputation = (
     work: answerAll,
     merge: mergeAnswers<Answers>,
   });
-
-type NameMethod = (run: PolicyRun) => string;
-
-/** Training curves of trained runs; with `dev.jsonl`, their curves on dev questions. */
-export async function readCurves(
-  runs: readonly PolicyRun[],
-  nameMethod: NameMethod = ({ method }) => method,
-  file: typeof METRICS_FILE | 'dev.jsonl' = METRICS_FILE,
-): Promise<CurvePoint[]> {
-  const curves = runs.map(async (run) => {
-    const points = await readLog<{ alarms: string[]; step: number }>(
-      join(adapterFolder(run), file),
-    );
-    return points.map(({ alarms: _, ...metrics }) => {
-      return { ...identify(run), method: nameMethod(run), ...metrics };
-    });
-  });
-  return (await Promise.all(curves)).flat();
-}
-
-/** The answers and training curves of runs. */
-export interface AnsweredRuns extends Answered {
-  curves: CurvePoint[];
-}
-
-/**
- * Reads the answers and training curves of an experiment's runs.
- * @param folder of this machine's records; the repository's records fill gaps
- * @param nameMethod names the method of a run in rows
- * @throws Error with the command that computes missing records
- */
-export async function loadAnswers(
-  experiment: Experiment,
-  folder?: string,
-  nameMethod: NameMethod = ({ method }) => method,
-): Promise<AnsweredRuns> {
-  const done = await requireResults<PolicyRun, Answers>(experiment, folder);
-  const answers = done.flatMap(({ job: { input: run }, record }) => {
-    const { maxSearchTurns } = rolloutForRun(run);
-    const fields = { ...identify(run), method: nameMethod(run), maxSearchTurns };
-    // In place: there are 100,000 answers, and nothing else uses this record.
-    return record.value.measurements.map(
-      (measurement): QuestionResult => Object.assign(measurement, fields),
-    );
-  });
-  const runs = done.map(({ job }) => job.input);
-  return {
-    answers,
-    curves: await readCurves(runs, nameMethod),
-    provenance: mergeProvenance(done, { ...listSeeds(runs), ...(await readQuestionProvenance()) }),
-  };
-}

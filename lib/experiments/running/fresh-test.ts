@@ -5,10 +5,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readQuestions } from '../../data/flashrag.js';
-import type { Question } from '../../data/question.js';
+import { type Question, stratifiedSample } from '../../data/question.js';
 import { contentHash, type Provenance } from '../../io/provenance.js';
 import { readDraw, type World } from '../../retrieval/small-world.js';
-import { stratifiedSample } from './answers.js';
 
 /** Before the draw, one in this many dev questions is used. */
 const ONE_OF = 10;

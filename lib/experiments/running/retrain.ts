@@ -13,7 +13,7 @@ import { runName, type PolicyRun } from './policy-runs.js';
 import { lambdaRuns } from '../lambda-ablation.js';
 import { mainRuns } from '../main-results.js';
 import { topKRuns } from '../top-k.js';
-import { TRAINING_TESTS } from '../training/conditions.js';
+import { TRAINING_TESTS } from '../training/tests.js';
 import { listTestRuns } from '../training/fresh-test-experiment.js';
 import { INIT_SEEDS } from './runs.js';
 import {

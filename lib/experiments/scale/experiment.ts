@@ -12,7 +12,7 @@ import { BOTH_METHODS } from '../../training/methods.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results.js';
 import { checkPredictions, percent, type Predicted } from '../results/summary.js';
-import { loadAnswers } from '../running/answers.js';
+import { loadAnswers } from '../running/load-answers.js';
 import {
   AGENT,
   checkSimulation,

@@ -4,7 +4,7 @@ import { intervalChart, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/
 import type { Chart } from '../../report/charts/spec.js';
 import { metricInfo, valueTitle } from '../../report/titles.js';
 import type { TrainingRow } from '../../report/training-rows.js';
-import { conditionsChart, type ConditionRow } from '../conditions/predictions.js';
+import { conditionsChart, type ConditionRow } from '../results/judged-predictions.js';
 import type { Training, TrainingTestResults } from './fresh-test-experiment.js';
 
 /** A condition with the test that judged it. */

@@ -19,14 +19,14 @@ import {
   readPredictions,
   describeJudged,
   type ConditionRow,
-} from '../conditions/predictions.js';
+} from '../results/judged-predictions.js';
 import type { Experiment } from '../experiment.js';
 import { percent } from '../results/summary.js';
-import { readCurves } from '../running/answers.js';
+import { readCurves } from '../running/load-answers.js';
 import { describeFreshTest, isDrawn } from '../running/fresh-test.js';
 import { mergeProvenance } from '../running/records.js';
 import { drawTrainings, type TestedCondition } from './charts.js';
-import { HASTY_STEPS, morePassages, TRAINING_TESTS } from './conditions.js';
+import { HASTY_STEPS, morePassages, TRAINING_TESTS } from './tests.js';
 import {
   STAGE_METRICS,
   listTestRuns,

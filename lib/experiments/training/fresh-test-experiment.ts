@@ -22,7 +22,7 @@ import {
   type PolicyRun,
 } from '../running/policy-runs.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
-import { isShown } from '../conditions/predictions.js';
+import { isShown } from '../results/judged-predictions.js';
 import { splitNames, summarise } from '../results/summary.js';
 import { dataHash, evaluationBatchSize } from '../running/answers.js';
 import { freshTestHash, readFreshTest, type FreshTest } from '../running/fresh-test.js';

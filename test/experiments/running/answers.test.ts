@@ -1,19 +1,14 @@
-import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { evaluatedQuestions, graphQuestionType } from '../../../lib/data/question.js';
-import { BENCHMARK_TITLES, MANY } from '../../../lib/evaluation/selections.js';
+import { evaluatedQuestions } from '../../../lib/data/question.js';
 import type { WorkContext } from '../../../lib/experiments/experiment.js';
 import {
   answerComputation,
   evaluationBatchSize,
   type Answers,
-  stratifiedSample,
 } from '../../../lib/experiments/running/answers.js';
-import { TRAJECTORY_SAMPLE } from '../../../lib/experiments/trajectories.js';
 import { loadWorld } from '../../../lib/retrieval/small-world.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import type { PolicyRun } from '../../../lib/experiments/running/policy-runs.js';
-import { syntheticQuestion } from '../../pages/viewer/synthetic.js';
 
 const RUN: PolicyRun = { method: 'r1', model: 'instruct', initSeed: 1, seed: 1 };
 const computation = answerComputation(() => [RUN]);
@@ -68,35 +63,5 @@ describe('answering questions', () => {
     const { value, note } = computation.merge!(whole, [[first], [other]]);
     expect((value as Answers).measurements[1]).toEqual(other);
     expect(note).toMatch(new RegExp(`^2 of ${whole.measurements.length} .*, 1 `));
-  });
-});
-
-describe('stratifiedSample', () => {
-  const questions = range(80).map((i) => ({ ...syntheticQuestion(i), split: 'test' }));
-  const ids = (oneOf: number, seed: string): string[] =>
-    stratifiedSample(questions, { oneOf, seed }).map(({ id }) => id);
-
-  it('gives the same questions for the same seed, and others for another', () => {
-    expect(ids(10, 'a')).toEqual(ids(10, 'a'));
-    expect(ids(10, 'a')).not.toEqual(ids(10, 'b'));
-    expect(ids(10, 'a')).toHaveLength(8);
-    expect(new Set(ids(1, 'a')).size).toBe(80);
-  });
-
-  it('rounds up, and excludes training questions', () => {
-    expect(ids(1000, 'a')).toHaveLength(4);
-    const training = [{ ...questions[0], split: 'train' }];
-    expect(stratifiedSample(training, { oneOf: 1, seed: 'a' })).toEqual([]);
-  });
-
-  it('covers every benchmark, question type and number of entities in the experiment', async () => {
-    const sample = stratifiedSample((await loadWorld()).questions, TRAJECTORY_SAMPLE);
-    const kinds = new Set(sample.map(({ metadata }) => graphQuestionType(metadata.graph ?? [])));
-    expect([...kinds].sort()).toEqual(['hybrid', 'parallelizable', 'sequential', 'single_hop']);
-    const benchmarks = new Set(sample.map(({ metadata }) => metadata.benchmark));
-    expect(benchmarks).toEqual(new Set([...Object.keys(BENCHMARK_TITLES), MANY]));
-    expect(sample.some(({ metadata }) => metadata.type === 'bridge')).toBe(true);
-    const sizes = sample.map(({ metadata }) => metadata.graph?.length);
-    for (const size of [2, 3, 4, 5, 6, 7, 8]) expect(sizes).toContain(size);
   });
 });
