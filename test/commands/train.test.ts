@@ -8,6 +8,7 @@ import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { readPeftConfig } from '../../lib/policy/folders/folder-settings.js';
 import { modelNames } from '../../lib/training/models.js';
 import { temporaryFolder } from '../folder.js';
+import { cases } from '../full.js';
 import { tinyTraining } from '../training/tiny.js';
 import { words } from './command-line.js';
 import { linesOf, outputs, writeTinyWorld } from './tiny-world.js';
@@ -67,21 +68,25 @@ describe('train', () => {
     );
   });
 
-  it.each([
+  const files = [
     'config.json',
+    'chat_template.jinja',
     'generation_config.json',
     'tokenizer.json',
     'tokenizer_config.json',
-    'chat_template.jinja',
-  ])('does not resume if %s of the model has changed', async (name) => {
-    await train('own', '--steps', '1');
-    const file = join(model, name);
-    const before = existsSync(file) ? readFileSync(file) : null;
-    writeFileSync(file, before ? `${before.toString()}\n` : '{}');
-    await expect(train('own', '--steps', '1')).rejects.toThrow('Choose another folder');
-    if (before) writeFileSync(file, before);
-    else rmSync(file);
-  });
+  ];
+  it.each(files.slice(0, cases(2, 5)))(
+    'does not resume if %s of the model has changed',
+    async (name) => {
+      await train('own', '--steps', '1');
+      const file = join(model, name);
+      const before = existsSync(file) ? readFileSync(file) : null;
+      writeFileSync(file, before ? `${before.toString()}\n` : '{}');
+      await expect(train('own', '--steps', '1')).rejects.toThrow('Choose another folder');
+      if (before) writeFileSync(file, before);
+      else rmSync(file);
+    },
+  );
 
   it('does not go on with a reward of which the file is another, and names all rewards', async () => {
     const file = join(root, 'own-reward.mjs');

@@ -37,29 +37,28 @@ const realCases = (): RewardCase[] =>
     }));
 
 describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIENCE_MS }, () => {
-  it.each([
-    ['paper', {}],
-    ['authors-code', {}],
-    ['search-r1', {}],
-    ['search-r1-format', {}],
-    // Not exact in 64-bit floats.
-    ['paper', { lambdaD: 1 / 3, lambdaS: 0.7, lambdaF: 1e-9, alpha: Math.PI }],
-  ])(
-    'gives equal rewards with preset %s and %o on random trajectories',
-    async (preset, weights) => {
-      const folder = join(root, `${preset}${Object.keys(weights).length}`);
-      const numDrawn = cases(200, 2_000);
-      await writePython(folder, formatRewardTest(rewardConstants(preset, weights), { numDrawn }));
-      expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
-        `${numDrawn} of ${numDrawn} rewards are equal bit by bit.\n`,
+  it.each(
+    [
+      // Not exact in 64-bit floats.
+      ['paper', { lambdaD: 1 / 3, lambdaS: 0.7, lambdaF: 1e-9, alpha: Math.PI }],
+      ['authors-code', {}],
+      ['search-r1-format', {}],
+      ['paper', {}],
+      ['search-r1', {}],
+    ].slice(0, cases(3, 5)) as [string, object][],
+  )('gives equal rewards with preset %s and %o on random trajectories', async (preset, weights) => {
+    const folder = join(root, `${preset}${Object.keys(weights).length}`);
+    const numDrawn = cases(200, 2_000);
+    await writePython(folder, formatRewardTest(rewardConstants(preset, weights), { numDrawn }));
+    expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
+      `${numDrawn} of ${numDrawn} rewards are equal bit by bit.\n`,
+    );
+    // The preset only changes how the method of the rollouts searches.
+    if (isFull || preset === 'paper')
+      expect(await runPython(python!, ['tests/test_rollout.py'], folder)).toBe(
+        '300 of 300 rollouts are equal token by token.\n',
       );
-      // The preset only changes how the method of the rollouts searches.
-      if (isFull || preset === 'paper')
-        expect(await runPython(python!, ['tests/test_rollout.py'], folder)).toBe(
-          '300 of 300 rollouts are equal token by token.\n',
-        );
-    },
-  );
+  });
 
   it.skipIf(!existsSync(rollouts))(
     'gives equal rewards on real trajectories (needs PARALLELSEARCH_ROLLOUTS)',

@@ -110,8 +110,10 @@ describe('withFolderLock', () => {
   });
 
   it('aborts the work when the lock is removed, and leaves the lock to the next process', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const lost = withFolderLock(inFolder(), async (signal) => {
       fs.rmdirSync(inFolder('run.lock'));
+      vi.advanceTimersByTime(2_500);
       await once(signal, 'abort');
       leaveLock(0, { pid: 1 });
       signal.throwIfAborted();

@@ -29,16 +29,6 @@ let kernel: Kernel;
 beforeAll(async () => (kernel = await startKernel(folder)));
 afterAll(() => kernel.shutdown());
 
-it('a shutdown rejects the running cell and the following ones', async () => {
-  const other = await startKernel(folder);
-  const run = (code: string) => other.execute(code, { timeoutMs: 60_000, onOutput: silent });
-  const rejection = expect(run('await new Promise(() => {})')).rejects.toThrow(/kernel ended/);
-  await other.shutdown();
-  await rejection;
-  for (let i = 0; i < 2; i++) await expect(run('1')).rejects.toThrow(/kernel ended/);
-  await expect(other.reset()).rejects.toThrow(/kernel ended/);
-});
-
 describe('the last expression of a cell', () => {
   it('is shown if it is a chart or a data frame, else printed', async () => {
     const rows = ['r1', 'otc'].map((method) => ({ method, metric: 'em', value: 0.5, low: 0.4 }));
@@ -140,4 +130,14 @@ async function rollOutAgainAndAgain(): Promise<void> {
     expect(await interrupted(training)).toBe('AbortError');
     expect(await run('existsSync(`${runFolder}/checkpoint`)')).toBe('true');
   });
+});
+
+// Last, because it ends the kernel.
+it('a shutdown rejects the running cell and the following ones', async () => {
+  const run = (code: string) => kernel.execute(code, { timeoutMs: 60_000, onOutput: silent });
+  const rejection = expect(run('await new Promise(() => {})')).rejects.toThrow(/kernel ended/);
+  await kernel.shutdown();
+  await rejection;
+  for (let i = 0; i < 2; i++) await expect(run('1')).rejects.toThrow(/kernel ended/);
+  await expect(kernel.reset()).rejects.toThrow(/kernel ended/);
 });

@@ -10,6 +10,7 @@ import { encodeSafetensors } from '../../lib/tensor/safetensors.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { createTokenizer } from '../../lib/text/tokenizer/tokenizer.js';
 import { folderForEach } from '../folder.js';
+import { cases } from '../full.js';
 
 interface Expected {
   texts: string[];
@@ -25,7 +26,9 @@ describe.each(['wasm', 'cpu', 'native'] as const)('BERT encoders on %s', (backen
   let isThere = false;
   beforeAll(async () => void (isThere = 'detail' in (await tryBackend(backend))));
 
-  it.each(['minilm', 'multilingual-e5', 'xlm-roberta'])(
+  const names = ['minilm', 'multilingual-e5', 'xlm-roberta'];
+  // The slowest backend: one of them, unless in full.
+  it.each(names.slice(0, backend === 'cpu' ? cases(1, 3) : 3))(
     `gives the vectors of transformers, its prompts before the texts (tolerance 1e-5): %s`,
     async (name) => {
       if (!isThere) return console.log(`skipped: backend ${backend} does not load`);

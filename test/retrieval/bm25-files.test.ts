@@ -9,6 +9,7 @@ import { hasBm25Index, openBm25Files, type OpenOptions } from '../../lib/retriev
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import { folderForEach } from '../folder.js';
+import { cases } from '../full.js';
 import { FILMS, makePassage, makePassages } from './passages.js';
 
 const inFolder = folderForEach();
@@ -57,7 +58,7 @@ it('finds the same passages with the same scores as in memory', async () => {
       expect(await onDisk.retrieve(queries, { topK })).toEqual(expected);
     },
   );
-  await fc.assert(isSame, { numRuns: 40 });
+  await fc.assert(isSame, { numRuns: cases(12, 40) });
 });
 
 it('names the folder that a full disk prevents writing', async () => {

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sha256 } from '../../lib/io/provenance.js';
-import { isBuilt, runProcess, words } from '../commands/command-line.js';
+import { isBuilt, runCommand, runProcess, words } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { slow } from '../full.js';
@@ -23,10 +23,10 @@ describe.skipIf(!isBuilt)('a training on wasm (needs dist/)', () => {
     writeFileSync(join(root, 'config.json'), JSON.stringify(config));
   });
 
-  const train = async (out: string, processes: number): Promise<string> => {
+  const train = async (out: string, processes: number, run = runProcess): Promise<string> => {
     const asked = words`train --config config.json --model model --data data --backend wasm`;
     const own = words`--processes ${String(processes)} --out ${out}`;
-    const { code, stderr } = await runProcess([...asked, ...own], root);
+    const { code, stderr } = await run([...asked, ...own], root);
     expect(code, stderr).toBe(0);
     const bytes = ['adapter/adapter_model.safetensors', 'trajectories.jsonl'].map((name) =>
       readFileSync(join(root, out, name)),
@@ -35,7 +35,7 @@ describe.skipIf(!isBuilt)('a training on wasm (needs dist/)', () => {
   };
 
   it('gives the committed bytes', async () => {
-    expect(await train('alone', 1)).toBe(EXPECTED);
+    expect(await train('alone', 1, runCommand)).toBe(EXPECTED);
   });
 
   slow('and so do two at a time, one of them in two processes (needs test:full)', async () => {

@@ -315,7 +315,7 @@ describe('runTraining', () => {
       },
     };
     const { url } = closing(await startRetrievalServer(slow));
-    const settings = { steps: 8, groupSize: 8 };
+    const settings = { steps: cases(3, 8), groupSize: 8 };
     await run('slow', tinyTraining({ settings, retrievalDeadlineMs: 200 }), {
       retriever: createRemoteRetriever({ url }),
     });

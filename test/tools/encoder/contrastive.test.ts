@@ -11,6 +11,7 @@ import { retrievalRecall } from '../../../lib/retrieval/recall.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { trainEncoder } from '../../../tools/encoder/contrastive.js';
 import { randomWeights } from '../../../tools/encoder/hashed-weights.js';
+import { cases } from '../../full.js';
 import { makePassages } from '../../retrieval/passages.js';
 
 /**
@@ -77,7 +78,7 @@ describe('trainEncoder', () => {
         step: value - INITIAL[name][at],
       }));
       const touched = createRandom(name).shuffle(steps.filter(({ step }) => step !== 0));
-      const slopes = touched.slice(0, 60).map(({ at, step }) => {
+      const slopes = touched.slice(0, cases(15, 60)).map(({ at, step }) => {
         const losses = [0.01, -0.01].map((shift) => {
           const shifted = INITIAL[name].slice();
           shifted[at] += shift;

@@ -15,6 +15,7 @@ import {
   frozenCommit,
 } from '../../../tools/small-world/draw-test.js';
 import { temporaryFolder } from '../../folder.js';
+import { slow } from '../../full.js';
 
 describe('test questions', () => {
   const [first, again, other] = ['a', 'a', 'b'].map(drawTest);
@@ -103,25 +104,31 @@ describe('the fresh test of conditions', () => {
 });
 
 describe('the fresh test of hasty models', () => {
-  it('is drawn by its commit, without a question of the main test or the conditions', async () => {
-    const earlier = await earlierQuestions('habit');
-    expect(new Set(earlier.map(({ split }) => split))).toEqual(new Set(['test', 'conditions']));
-    const { commit } = (await readDraw(join(CONDITIONS, 'habit'))) ?? { commit: 'any' };
-    const drawn = drawConditions(commit, earlier, 'habit');
-    const asked = new Set(earlier.map(({ question }) => question));
-    expect(drawn.filter(({ question }) => asked.has(question))).toEqual([]);
-    expect(drawn.every(({ split }) => split === 'habit')).toBe(true);
-    const file = join(CONDITIONS, 'habit', 'questions.jsonl');
-    if (existsSync(file)) expect(await readQuestions(file)).toEqual(drawn);
-  });
+  slow(
+    'is drawn by its commit, without a question of the main test or the conditions (needs test:full)',
+    async () => {
+      const earlier = await earlierQuestions('habit');
+      expect(new Set(earlier.map(({ split }) => split))).toEqual(new Set(['test', 'conditions']));
+      const { commit } = (await readDraw(join(CONDITIONS, 'habit'))) ?? { commit: 'any' };
+      const drawn = drawConditions(commit, earlier, 'habit');
+      const asked = new Set(earlier.map(({ question }) => question));
+      expect(drawn.filter(({ question }) => asked.has(question))).toEqual([]);
+      expect(drawn.every(({ split }) => split === 'habit')).toBe(true);
+      const file = join(CONDITIONS, 'habit', 'questions.jsonl');
+      if (existsSync(file)) expect(await readQuestions(file)).toEqual(drawn);
+    },
+  );
 });
 
 describe('the fresh test of hybrid questions', () => {
-  it('is drawn by its commit, without a question of an earlier test', async () => {
-    const earlier = await earlierQuestions('hybrids');
-    expect(new Set(earlier.map(({ split }) => split))).toContain('habit');
-    await expectFresh(join(CONDITIONS, 'hybrids'), earlier, 'hybrids');
-  });
+  slow(
+    'is drawn by its commit, without a question of an earlier test (needs test:full)',
+    async () => {
+      const earlier = await earlierQuestions('hybrids');
+      expect(new Set(earlier.map(({ split }) => split))).toContain('habit');
+      await expectFresh(join(CONDITIONS, 'hybrids'), earlier, 'hybrids');
+    },
+  );
 });
 
 describe('the draw of test questions', () => {
