@@ -46,7 +46,7 @@ interface AdapterOptions {
 /** An adapter being trained on a frozen model, with its optimizer and its policy. */
 export class TrainedAdapter {
   readonly optimizer = new AdamW();
-  /** Backs both `policy` and `initialPolicy`. */
+  /** The current policy and the initial one, whichever was asked for last. */
   readonly localPolicy: LocalPolicy;
   private readonly passes: PassOptions;
   /** Caches the outputs of the frozen layers until the next update. */
@@ -86,14 +86,14 @@ export class TrainedAdapter {
     return this.trained;
   }
 
-  /** The current policy; owned by this object and valid until the next update. */
-  get policy(): LocalPolicy {
+  /** Merges the adapter. The policy is owned by this object, valid until its next use. */
+  useCurrentPolicy(): LocalPolicy {
     this.localPolicy.setWeights(this.mergedWeights());
     return this.localPolicy;
   }
 
-  /** The model without the adapter as a policy; valid until this object is used again. */
-  get initialPolicy(): LocalPolicy {
+  /** Drops the merged adapter: the model as a policy, valid likewise. */
+  useInitialPolicy(): LocalPolicy {
     this.dropMerged();
     return this.localPolicy;
   }

@@ -75,7 +75,7 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
   const session = new TrainingSession(task, 'rejection-sampling');
   return buildTrainer(session, {
     isOnPolicy: false,
-    sampling: () => ({ policy: session.trained.initialPolicy }),
+    sampling: () => ({ policy: session.trained.useInitialPolicy() }),
     prepare: ({ trajectories }) => ({
       // For the record: imitated rollouts get advantage 1, others 0.
       trajectories: assignAdvantages(trajectories, (trajectory) => Number(isCorrect(trajectory))),

@@ -154,7 +154,7 @@ export class TrainingSession {
 
   /** The current policy; owned by this object and valid until the next step. */
   get policy(): LocalPolicy {
-    return this.trained.policy;
+    return this.trained.useCurrentPolicy();
   }
 
   /** Gives every rank the state of rank 0, which may have resumed or rolled back. */
@@ -188,7 +188,7 @@ export class TrainingSession {
     const sampling = { ...this.rollout, ...rollout, search };
     const { groupSize } = settings;
     const groups = { retriever: task.retriever, rewards, groupSize, random, rollout: sampling };
-    const sampler = policy ?? trained.policy;
+    const sampler = policy ?? trained.useCurrentPolicy();
     const { questions: asked, ...sampled } = await generateTogether(sampler, ranks, (together) =>
       rollOutGroups(together, questions, groups),
     );

@@ -84,7 +84,7 @@ export function createSimulatorTraining(task: TrainingTask): Trainer {
   const { groupSize } = session.settings;
   return buildTrainer(session, {
     isOnPolicy: false,
-    sampling: () => ({ policy: session.trained.initialPolicy }),
+    sampling: () => ({ policy: session.trained.useInitialPolicy() }),
     prepare: ({ trajectories }, { questions }) => ({
       trajectories: assignAdvantages(trajectories, () => 1),
       rows: splitIntoGroups(trajectories, groupSize).flatMap((group, g) =>

@@ -42,7 +42,7 @@ const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b
 const valueOf = async (adapter: TrainedAdapter): Promise<number> =>
   sum((await adapter.logProbs([ROW]))[0]);
 /** Log-prob of the greedy next token under a policy. */
-const greedy = async (policy: TrainedAdapter['policy']): Promise<number> => {
+const greedy = async (policy: TrainedAdapter['localPolicy']): Promise<number> => {
   const options = {
     temperature: 0,
     topP: 1,
@@ -71,14 +71,14 @@ it('starts as the model; updates move the policy, but not the model', async () =
 });
 
 it('gives the newest policy and the initial one', async () => {
-  expect(trained.policy.name).toBe('mine');
-  const first = await greedy(trained.policy);
-  expect(await greedy(trained.initialPolicy)).toBeCloseTo(first, 5);
+  expect(trained.useCurrentPolicy().name).toBe('mine');
+  const first = await greedy(trained.useCurrentPolicy());
+  expect(await greedy(trained.useInitialPolicy())).toBeCloseTo(first, 5);
   for (let i = 0; i < 5; i++) await step(trained);
-  const newest = await greedy(trained.policy);
+  const newest = await greedy(trained.useCurrentPolicy());
   expect(Math.abs(newest - first)).toBeGreaterThan(1e-3);
-  expect(await greedy(trained.initialPolicy)).toBeCloseTo(first, 5);
-  expect(await greedy(trained.policy)).toBeCloseTo(newest, 5);
+  expect(await greedy(trained.useInitialPolicy())).toBeCloseTo(first, 5);
+  expect(await greedy(trained.useCurrentPolicy())).toBeCloseTo(newest, 5);
 });
 
 it('gives log-probs at the sampling temperature', async () => {

@@ -36,7 +36,7 @@ async function observe(
   const batches: PolicyRow[][] = [];
   const trainer = buildTrainer<PolicyRow>(session, {
     isOnPolicy: !isInitial,
-    sampling: () => ({ policy: isInitial ? session.trained.initialPolicy : undefined }),
+    sampling: () => ({ policy: isInitial ? session.trained.useInitialPolicy() : undefined }),
     prepare: async ({ trajectories }) => ({
       trajectories: withAdvantages(trajectories, session.settings.groupSize),
       rows: await session.policyRows(trajectories),
@@ -93,7 +93,7 @@ describe('TrainingSession', () => {
 
   it('has the trained policy, and gives other ranks its step', async () => {
     const session = createSession();
-    expect(session.policy).toBe(session.trained.policy);
+    expect(session.policy).toBe(session.trained.useCurrentPolicy());
     const sent: unknown[] = [];
     const channel = { send: (value: unknown) => sent.push(value), receive: () => sent.pop() };
     Object.assign(session, { ranks: new Ranks(0, 1, [channel as never]), step: 3, rollbacks: 1 });
