@@ -1,5 +1,5 @@
 /** Both initial models: where training from each ends (Table 2), its course (Fig. 5). */
-import { matching, where, findFigure } from '../evaluation/table.js';
+import { matching, where, findFigure } from '../evaluation/figures.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows } from '../report/training-rows.js';
 import { gapWords, pointsText } from '../report/text.js';

@@ -10,13 +10,8 @@ import type { Interval } from '../evaluation/estimate.js';
 import { mainMeasure, type Measure, type Metric } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/measurement.js';
 import { ENTITY_SUBSETS, MANY } from '../evaluation/selections.js';
-import {
-  matching,
-  meanValue,
-  type MethodPair,
-  type SummaryOptions,
-  type TidyRow,
-} from '../evaluation/table.js';
+import { matching, meanValue } from '../evaluation/figures.js';
+import type { MethodPair, SummaryOptions, TidyRow } from '../evaluation/table.js';
 import { SMALL_WORLD } from '../io/paths.js';
 import { memoised } from '../memoise.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';

@@ -9,7 +9,8 @@ import {
   type BehaviourLabel,
 } from '../evaluation/behaviour.js';
 import { measure, type QuestionResult } from '../evaluation/measurement.js';
-import { matching, where, meanValue, type MethodPair } from '../evaluation/table.js';
+import { matching, where, meanValue } from '../evaluation/figures.js';
+import type { MethodPair } from '../evaluation/table.js';
 import { intervalChart } from '../report/charts/chart.js';
 import { trainingRows } from '../report/training-rows.js';
 import { metricInfo } from '../report/titles.js';

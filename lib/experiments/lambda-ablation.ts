@@ -5,7 +5,8 @@
  */
 import { greatest, group, max, mean, min, rollup, sort } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
-import { matching, where, findFigure, type MethodPair } from '../evaluation/table.js';
+import { matching, where, findFigure } from '../evaluation/figures.js';
+import type { MethodPair } from '../evaluation/table.js';
 import { intervalChart, lineChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/training-rows.js';
 import { tradeOffChart } from '../report/charts/trade-off.js';

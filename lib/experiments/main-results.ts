@@ -2,16 +2,13 @@
 import { mean } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
-import {
-  matching,
-  where,
-  findFigure,
-  meanValue,
-  type MethodPair,
-  type SummaryOptions,
-  type TidyContrast,
-  type TidyResults,
-  type TidyRow,
+import { matching, where, findFigure, meanValue } from '../evaluation/figures.js';
+import type {
+  MethodPair,
+  SummaryOptions,
+  TidyContrast,
+  TidyResults,
+  TidyRow,
 } from '../evaluation/table.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { trainingRows } from '../report/training-rows.js';

@@ -3,15 +3,8 @@ import { max, range, sum } from 'd3-array';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/measurement.js';
 import { ENTITY_SUBSETS, MANY } from '../evaluation/selections.js';
-import {
-  matching,
-  where,
-  findFigure,
-  type Fields,
-  type PaperCell,
-  type TidyContrast,
-  type TidyRow,
-} from '../evaluation/table.js';
+import { matching, where, findFigure, type Fields } from '../evaluation/figures.js';
+import type { PaperCell, TidyContrast, TidyRow } from '../evaluation/table.js';
 import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
 import { countText } from '../text/english.js';
 import { trainedBy } from '../training/methods.js';

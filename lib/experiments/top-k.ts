@@ -10,14 +10,8 @@ import { join } from 'node:path';
 import { evaluatedSplit, type Question, stratifiedSample } from '../data/question.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import { measure, type QuestionResult } from '../evaluation/measurement.js';
-import {
-  matching,
-  where,
-  findFigure,
-  type MethodPair,
-  type SummaryOptions,
-  type TidyContrast,
-} from '../evaluation/table.js';
+import { matching, where, findFigure } from '../evaluation/figures.js';
+import type { MethodPair, SummaryOptions, TidyContrast } from '../evaluation/table.js';
 import { ENCODER } from '../io/paths.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';

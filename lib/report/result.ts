@@ -1,6 +1,6 @@
 /** An experiment's result as plain data, and the words that open and close its report. */
 import { z } from 'zod';
-import type { Figures } from '../evaluation/table.js';
+import type { Figures } from '../evaluation/figures.js';
 import type { Provenance } from '../io/provenance.js';
 import { plural } from '../text/english.js';
 import type { Chart } from './charts/spec.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import { baseVsInstruct } from '../../lib/experiments/base-vs-instruct.js';
 import type { Row } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { mean } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import {
   baselineReport,
   baselines,

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import { conditions, describeFinding } from '../../lib/experiments/conditions/experiment.js';
 import {
   answerWithinLimits,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { labelAnswer } from '../../lib/evaluation/behaviour.js';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import { behaviourRates, pickCases } from '../../lib/experiments/failures.js';
 import { scoredLine } from '../../lib/experiments/trajectories.js';
 import type { Segment } from '../../lib/rollout/trajectory.js';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { range } from 'd3-array';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import {
   questionTimes,
   requestCosts,

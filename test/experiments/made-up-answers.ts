@@ -9,7 +9,7 @@ import {
   stratifiedSample,
 } from '../../lib/data/question.js';
 import type { Measurement } from '../../lib/evaluation/measurement.js';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import { baselines, baselinesTiming } from '../../lib/experiments/baselines/experiment.js';
 import { lambdaAblation } from '../../lib/experiments/lambda-ablation.js';
 import { mainResults } from '../../lib/experiments/main-results.js';

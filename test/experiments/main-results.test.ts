@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Interval } from '../../lib/evaluation/estimate.js';
 import type { QuestionResult } from '../../lib/evaluation/measurement.js';
 import { MANY } from '../../lib/evaluation/selections.js';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
 import { loadAnswers } from '../../lib/experiments/running/load-answers.js';
 import { toRows } from '../../lib/report/frame.js';

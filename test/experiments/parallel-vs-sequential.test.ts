@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { matching, summariseResults } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
+import { summariseResults } from '../../lib/evaluation/table.js';
 import {
   distributionMeasures,
   distributionPoints,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mean, rollup } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import type { Interval } from '../../lib/evaluation/estimate.js';
-import { matching, type Fields } from '../../lib/evaluation/table.js';
+import { matching, type Fields } from '../../lib/evaluation/figures.js';
 import {
   answeringRun,
   freshRollout,

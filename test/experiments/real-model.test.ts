@@ -4,7 +4,7 @@ import { mean } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { graphQuestionType } from '../../lib/data/question.js';
 import { repeatedQueries } from '../../lib/evaluation/metrics.js';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import { withoutTexts } from '../../lib/experiments/real-model/answering.js';
 import { firstEdition } from '../../lib/experiments/real-model/first-edition.js';
 import {

@@ -1,5 +1,5 @@
 /** Made-up answers under limits. */
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import { conditions } from '../../lib/experiments/conditions/experiment.js';
 import { FORCED_AFTER } from '../../lib/experiments/conditions/limits.js';
 import type { LimitedAnswer } from '../../lib/experiments/conditions/limits.js';

@@ -1,5 +1,5 @@
 /** Made-up answers after training with each setting of the two weights. */
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import { lambdaAblation, runLambdas } from '../../lib/experiments/lambda-ablation.js';
 import type { PolicyRun } from '../../lib/experiments/running/policy-runs.js';
 import { syntheticResults, writeRecords } from './synthetic.js';

@@ -1,7 +1,7 @@
 /** Made-up answers, times and curves of the real model. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import {
   runFields,
   realModelFresh,

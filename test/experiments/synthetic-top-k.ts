@@ -1,5 +1,5 @@
 /** Made-up answers with each retriever and k. */
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import { identify } from '../../lib/experiments/running/runs.js';
 import { topK, topKSettings } from '../../lib/experiments/top-k.js';
 import type { TopKAnswer, TopKInput } from '../../lib/experiments/top-k.js';

@@ -1,6 +1,6 @@
 /** Made-up answers of policies trained from other models, or with other rewards. */
 import type { Measurement } from '../../lib/evaluation/measurement.js';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import type { Recorded } from '../../lib/experiments/running/records.js';
 import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/training/tests.js';
 import type { Stage } from '../../lib/experiments/training/fresh-test-experiment.js';

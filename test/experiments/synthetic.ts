@@ -2,7 +2,7 @@
 import { cross, range } from 'd3-array';
 import type { QuestionResult } from '../../lib/evaluation/measurement.js';
 import { MANY } from '../../lib/evaluation/selections.js';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import type { Experiment } from '../../lib/experiments/experiment.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
 import { timing } from '../../lib/experiments/timing.js';

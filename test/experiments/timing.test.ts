@@ -1,6 +1,7 @@
 import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { matching, summariseResults } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
+import { summariseResults } from '../../lib/evaluation/table.js';
 import { addTiming, generationTime, loadTiming } from '../../lib/experiments/timing.js';
 import { timeAnswers, timedQuestions, timing } from '../../lib/experiments/timing.js';
 import type { Contestant } from '../../lib/experiments/timing.js';

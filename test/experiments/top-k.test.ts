@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Question } from '../../lib/data/question.js';
 import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import { answerUnder, countRetrieved, measureRecall } from '../../lib/experiments/top-k.js';
 import { TOP_K, topK, topKSample } from '../../lib/experiments/top-k.js';
 import { toRows, type Row } from '../../lib/report/frame.js';

@@ -1,6 +1,6 @@
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import {
   answerFigures,
   finalFigure,

@@ -1,7 +1,7 @@
 /** Writes the index of the reports. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { writeFileSafely } from '../../lib/io/files.js';

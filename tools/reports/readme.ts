@@ -1,7 +1,7 @@
 /** Writes the README of the reports, and the chief claims in the project's README. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { matching } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/figures.js';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { mainResults } from '../../lib/experiments/main-results.js';

@@ -8,14 +8,12 @@
 import { sort } from 'd3-array';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
-import {
-  matching,
-  where,
-  findFigure,
-  type MethodPair,
-  type SummaryOptions,
-  type TidyContrast,
-  type TidyResults,
+import { matching, where, findFigure } from '../../evaluation/figures.js';
+import type {
+  MethodPair,
+  SummaryOptions,
+  TidyContrast,
+  TidyResults,
 } from '../../evaluation/table.js';
 import { axisTitle, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import { trainingRows } from '../../report/training-rows.js';

@@ -5,7 +5,7 @@
  * questions were drawn.
  */
 import { BENCHMARK_TITLES, ENTITY_SUBSETS, MANY } from '../../evaluation/selections.js';
-import { matching, type Fields } from '../../evaluation/table.js';
+import { matching, type Fields } from '../../evaluation/figures.js';
 import { axisTitle, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import type { Chart } from '../../report/charts/spec.js';
 import type { ResultParts } from '../../report/result.js';

@@ -2,7 +2,7 @@
 import { loadavg } from 'node:os';
 import { greatest, max, quantile, range, sum } from 'd3-array';
 import type { Interval } from '../../evaluation/estimate.js';
-import { matching, findValue } from '../../evaluation/table.js';
+import { matching, findValue } from '../../evaluation/figures.js';
 import { configHash, type Provenance } from '../../io/provenance.js';
 import { intervalChart } from '../../report/charts/chart.js';
 import { valueTitle } from '../../report/titles.js';

@@ -2,7 +2,8 @@
 import { group, sort } from 'd3-array';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/measurement.js';
-import { matching, where, type MethodPair } from '../../evaluation/table.js';
+import { matching, where } from '../../evaluation/figures.js';
+import type { MethodPair } from '../../evaluation/table.js';
 import { trainingRows, type CurvePoint } from '../../report/training-rows.js';
 import { checkPredictions, summarise, type Answered, type Predicted } from '../results/summary.js';
 import { addTiming, SECONDS, type TimedAnswer } from '../timing.js';

@@ -17,8 +17,8 @@ import {
   where,
   type Fields,
   type Figures,
-  type MethodPair,
-} from '../../evaluation/table.js';
+} from '../../evaluation/figures.js';
+import type { MethodPair } from '../../evaluation/table.js';
 import { packagePath, shortPath } from '../../io/paths.js';
 import { intervalChart } from '../../report/charts/chart.js';
 import type { Prediction } from '../../report/result.js';

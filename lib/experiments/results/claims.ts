@@ -1,6 +1,6 @@
 /** The paper's claims, and the figures of a result that decide them. */
 import type { Interval } from '../../evaluation/estimate.js';
-import { findFigures, type Fields } from '../../evaluation/table.js';
+import { findFigures, type Fields } from '../../evaluation/figures.js';
 import type { ResultParts } from '../../report/result.js';
 import { valueTitle } from '../../report/titles.js';
 import { INITIAL_MODELS } from '../../training/models.js';

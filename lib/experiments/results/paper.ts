@@ -1,7 +1,8 @@
 /** Reads the paper's figures from `data/paper/tables.json` as tidy rows. */
 import { readFileSync } from 'node:fs';
 import { mean } from 'd3-array';
-import { matching, type PaperCell, type TidyContrast } from '../../evaluation/table.js';
+import { matching } from '../../evaluation/figures.js';
+import type { PaperCell, TidyContrast } from '../../evaluation/table.js';
 import { packagePath } from '../../io/paths.js';
 import type { Lambdas } from '../../training/presets.js';
 import { METHODS } from '../../training/methods.js';

@@ -5,12 +5,9 @@
  */
 import type { Interval } from '../../evaluation/estimate.js';
 import type { QuestionResult } from '../../evaluation/measurement.js';
+import { findFigure, matching, type Figures, type Fields } from '../../evaluation/figures.js';
 import {
-  findFigure,
-  matching,
-  type Figures,
   summariseResults,
-  type Fields,
   type SummaryOptions,
   type TidyResults,
   type TidyRow,

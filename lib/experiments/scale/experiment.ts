@@ -4,7 +4,7 @@
  */
 import { mean, sum } from 'd3-array';
 import type { QuestionResult } from '../../evaluation/measurement.js';
-import { matching, findValue } from '../../evaluation/table.js';
+import { matching, findValue } from '../../evaluation/figures.js';
 import { createRandom } from '../../random.js';
 import { stackedChart } from '../../report/charts/stacked.js';
 import { shareWords } from '../../report/text.js';

@@ -4,7 +4,7 @@
  */
 import { cross, max, mean, min, quantile, range, sum } from 'd3-array';
 import type { Interval } from '../../evaluation/estimate.js';
-import { matching } from '../../evaluation/table.js';
+import { matching } from '../../evaluation/figures.js';
 import { readJson } from '../../io/files.js';
 import { packagePath } from '../../io/paths.js';
 import type { Provenance } from '../../io/provenance.js';

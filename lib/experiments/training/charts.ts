@@ -1,5 +1,5 @@
 /** The charts of the experiment `training`. */
-import { matching, type Fields } from '../../evaluation/table.js';
+import { matching, type Fields } from '../../evaluation/figures.js';
 import { intervalChart, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import type { Chart } from '../../report/charts/spec.js';
 import { metricInfo, valueTitle } from '../../report/titles.js';

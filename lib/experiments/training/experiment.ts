@@ -6,7 +6,7 @@
 import { mean } from 'd3-array';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import { MANY } from '../../evaluation/selections.js';
-import { matching } from '../../evaluation/table.js';
+import { matching } from '../../evaluation/figures.js';
 import type { Provenance } from '../../io/provenance.js';
 import { trainingRows, type TrainingRow } from '../../report/training-rows.js';
 import type { ResultParts } from '../../report/result.js';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { matching } from '../../../lib/evaluation/table.js';
+import { matching } from '../../../lib/evaluation/figures.js';
 import { loadAnswerFiles } from '../../../lib/experiments/results/own-answers.js';
 import { toRows } from '../../../lib/report/frame.js';
 import { temporaryFolder } from '../../folder.js';

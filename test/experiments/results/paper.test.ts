@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { matching } from '../../../lib/evaluation/table.js';
+import { matching } from '../../../lib/evaluation/figures.js';
 import { paperGains } from '../../../lib/experiments/parallel-vs-sequential.js';
 import { paperFigure, paperMean, paperRows } from '../../../lib/experiments/results/paper.js';
 

@@ -2,7 +2,7 @@ import { mean } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { graphQuestionType } from '../../../lib/data/question.js';
 import { evaluatePolicy } from '../../../lib/evaluation/evaluate.js';
-import { matching } from '../../../lib/evaluation/table.js';
+import { matching } from '../../../lib/evaluation/figures.js';
 import { createLookupPolicy } from '../../../lib/experiments/running/lookup.js';
 import { createRandom } from '../../../lib/random.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { matching } from '../../../lib/evaluation/table.js';
+import { matching } from '../../../lib/evaluation/figures.js';
 import { dropIncompleteSeeds } from '../../../lib/experiments/lambda-ablation.js';
 import { mainRuns, wholeRuns } from '../../../lib/experiments/main-results.js';
 import { trainedRuns } from '../../../lib/experiments/running/retrain.js';
