@@ -71,7 +71,7 @@ function recordings(place: string): string[] {
 }
 
 /** The rows of a JSON Lines or Parquet file, numbered from 1. */
-async function* readRows(file: string): AsyncGenerator<{ row: number; value: TokenRow[] }> {
+async function* readRecording(file: string): AsyncGenerator<{ row: number; value: TokenRow[] }> {
   let row = 0;
   if (file.endsWith('.parquet')) {
     for (const value of await readParquet(file)) {
@@ -113,7 +113,7 @@ async function audit(files: readonly string[], settings: AuditSettings): Promise
   const report: AuditReport = { numRows: 0, numTurns: 0, numTrainedTokens: 0, formats: [], checks };
   const scored: TokenRow[] = [];
   for (const file of files.flatMap(recordings))
-    for await (const { row, value } of readRows(file)) {
+    for await (const { row, value } of readRecording(file)) {
       report.numRows++;
       for (const one of value) {
         if (!report.formats.includes(one.format)) report.formats.push(one.format);

@@ -49,7 +49,7 @@ function pairTable(figures: readonly FinalFigure[], [first, second]: readonly st
   return formatTable(head, ...parts);
 }
 
-/** Metrics in a row of {@link runsTable}; the first one is followed by its difference. */
+/** Metrics in a row of {@link figuresTable}; the first is followed by its difference. */
 const CHIEF_METRICS = {
   answers: ['em', 'f1', 'model_calls', 'decomposition_ratio'],
   training: ['rewards/outcome', 'reward', 'turns', 'decomposition_ratio'],
@@ -59,7 +59,7 @@ const CHIEF_METRICS = {
  * One row per run: the chief metrics, and the difference in the first of them.
  * @param part the figures of one source
  */
-function runsTable(part: readonly FinalFigure[]): string {
+function figuresTable(part: readonly FinalFigure[]): string {
   const { source } = part[0];
   const metrics = CHIEF_METRICS[source].filter((name) =>
     part.some(({ metric }) => metric === name),
@@ -100,7 +100,7 @@ export async function runCompare(
   const tables = (): string[] =>
     names.length === 2
       ? [pairTable(figures, names)]
-      : [...group(figures, ({ source }) => source).values()].map(runsTable);
+      : [...group(figures, ({ source }) => source).values()].map(figuresTable);
   const text = json
     ? figures.map((figure) => `${JSON.stringify(figure)}\n`).join('')
     : tables()

@@ -110,7 +110,7 @@ export function exportCommand(): Command {
 }
 
 /** All recorded rollouts by step. @throws Error naming an invalid line */
-async function readRollouts(folder: string): Promise<Map<number, Trajectory[]>> {
+async function readAllRollouts(folder: string): Promise<Map<number, Trajectory[]>> {
   const rollouts = new Map<number, Trajectory[]>();
   const file = path.join(folder, TRAJECTORIES_FILE);
   if (!existsSync(file)) return rollouts;
@@ -132,7 +132,7 @@ async function runTrackio(
       name: names[i],
       config: (await readDescription(folder))?.config ?? {},
       steps: await readTimedSteps(folder),
-      rollouts: await readRollouts(folder),
+      rollouts: await readAllRollouts(folder),
     });
   const { numSteps, numTraces } = await writeTrackio(out, runs, { project });
   log(`${out}: ${numSteps} steps and ${numTraces} rollouts of ${names.join(', ')}. To see them:`);

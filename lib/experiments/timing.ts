@@ -25,7 +25,7 @@ import {
   listSeeds,
   mergeProvenance,
   readQuestionProvenance,
-  readRows,
+  withInitSeeds,
   type Recorded,
 } from './running/records.js';
 import { INIT_SEEDS, listRuns } from './running/runs.js';
@@ -161,7 +161,7 @@ export async function loadTiming(
   const done = await requireResults<Contest, Recorded<TimedAnswer>>(experiment, folder);
   const seeds = listSeeds(done.flatMap(({ job }) => job.input));
   return {
-    answers: done.flatMap(({ record }) => readRows(record.value.answers)),
+    answers: done.flatMap(({ record }) => withInitSeeds(record.value.answers)),
     provenance: mergeProvenance(done, { ...seeds, ...(await readQuestionProvenance()) }),
   };
 }

@@ -33,7 +33,7 @@ import {
   listSeeds,
   mergeProvenance,
   readQuestionProvenance,
-  readRows,
+  withInitSeeds,
   requireResults,
   type Recorded,
 } from './running/records.js';
@@ -272,7 +272,7 @@ export const topK: Experiment = {
     const values = done.map(({ record }) => record.value);
     const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
     const answers = values
-      .flatMap((value) => ('answers' in value ? readRows(value.answers) : []))
+      .flatMap((value) => ('answers' in value ? withInitSeeds(value.answers) : []))
       .map((answer) => ({ ...answer, method: variantName(answer) }));
     const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
     const runs = done.flatMap(({ job: { input } }) => (input === 'recall' ? [] : [input.run]));

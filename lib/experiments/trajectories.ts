@@ -22,12 +22,12 @@ import { mergeProvenance, requireResults, readQuestionProvenance } from './runni
 import { listRuns } from './running/runs.js';
 
 const SEED = 1;
-const METHODS = {
+const TRAJECTORY_METHODS = {
   instruct: ['parallelsearch', 'search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'],
   base: BOTH_METHODS,
 };
 export const TRAJECTORY_RUNS: readonly PolicyRun[] = (['instruct', 'base'] as const).flatMap(
-  (model) => listRuns({ methods: METHODS[model], models: [model], initSeeds: [SEED] }),
+  (model) => listRuns({ methods: TRAJECTORY_METHODS[model], models: [model], initSeeds: [SEED] }),
 );
 export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 12, seed: 'trajectories' };
 /** All trajectories are scored alike, whatever their policy was trained on. */
@@ -40,7 +40,7 @@ const ROUGH_SECONDS = 40;
 export type TrajectoryLine = With<'method' | 'rewards'> & { run: PolicyRun };
 
 /** Lines in the order of the sample. */
-type Recorded = { lines: TrajectoryLine[] };
+type TrajectoryRecord = { lines: TrajectoryLine[] };
 
 /** A run's title, such as `ParallelSearch (instruct)`. */
 export const policyTitle = ({ method, model }: PolicyRun): string =>
@@ -74,7 +74,7 @@ export const trajectories: Experiment = {
         seconds: ROUGH_SECONDS,
         hash: (evaluation) => configHash({ ...SETTINGS, evaluation }),
       }),
-    work: async (run: PolicyRun, context): Promise<Recorded> => {
+    work: async (run: PolicyRun, context): Promise<TrajectoryRecord> => {
       const questions = stratifiedSample(context.world.questions, TRAJECTORY_SAMPLE);
       const lines = await answerSample(run, context, {
         questions,
@@ -94,7 +94,7 @@ export const trajectories: Experiment = {
 export async function loadTrajectories(
   folder?: string,
 ): Promise<{ lines: TrajectoryLine[]; provenance: Provenance }> {
-  const done = await requireResults<PolicyRun, Recorded>(trajectories, folder);
+  const done = await requireResults<PolicyRun, TrajectoryRecord>(trajectories, folder);
   const byRun = done.map(({ job, record }) =>
     record.value.lines.map((line) => ({ ...line, run: job.input })),
   );

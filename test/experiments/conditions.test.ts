@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
 import { matching } from '../../lib/evaluation/figures.js';
-import { conditions, describeFinding } from '../../lib/experiments/conditions/experiment.js';
+import { conditions, describeConditions } from '../../lib/experiments/conditions/experiment.js';
 import {
   answerWithinLimits,
   emWithin,
@@ -266,12 +266,12 @@ describe('figures', () => {
   });
 
   it('are in a finding that only states judged results', () => {
-    expect(describeFinding([])).toBe('');
-    expect(describeFinding(judged)).toMatch(
+    expect(describeConditions([])).toBe('');
+    expect(describeConditions(judged)).toMatch(
       /^With two search turns .* is 86 points better on .*\. With six it is .* on comparisons \(.* fewer model calls\)/,
     );
     const unclear = { id: 'turns-6-hybrid', found: 'undecided', value: -0.4 } as const;
-    const finding = describeFinding([{ ...judged[0], ...unclear }]);
+    const finding = describeConditions([{ ...judged[0], ...unclear }]);
     expect(finding).toBe('With six it is 40 points worse (not significant) on hybrid questions.');
   });
 });

@@ -13,7 +13,7 @@ import {
   askedQuestions,
   BY_TOP_K,
   FOLDERS,
-  isTrained,
+  isRealRunTrained,
   loadRealWorld,
   missingInputs,
   NUM_DEV,
@@ -77,9 +77,11 @@ describe('runs', () => {
     const adapters = join(root, 'adapters');
     const [ours] = TRAINED;
     mkdirSync(adapterPath(ours, adapters), { recursive: true });
-    expect(isTrained(ours, adapters)).toBe(false);
+    expect(isRealRunTrained(ours, adapters)).toBe(false);
     mkdirSync(adapterPath(WARM_UP, adapters));
-    const trained = ANSWERING.filter((run) => isTrained(run, adapters)).map(({ method }) => method);
+    const trained = ANSWERING.filter((run) => isRealRunTrained(run, adapters)).map(
+      ({ method }) => method,
+    );
     expect(trained).toEqual(['parallelsearch', 'r1', 'untrained:search-r1', 'untrained:parallel']);
   });
 });

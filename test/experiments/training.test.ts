@@ -7,7 +7,7 @@ import {
 import { isDrawn } from '../../lib/experiments/running/fresh-test.js';
 import { keptSteps } from '../../lib/experiments/running/runs.js';
 import type { TestedCondition } from '../../lib/experiments/training/charts.js';
-import { describeFinding, training } from '../../lib/experiments/training/experiment.js';
+import { describeTrainings, training } from '../../lib/experiments/training/experiment.js';
 import { NEAR_MISSES } from '../../lib/experiments/training/near-misses.js';
 import {
   HABIT,
@@ -183,8 +183,8 @@ describe('results', () => {
   });
 
   it('are in a finding that only states judged results', () => {
-    expect(describeFinding([])).toBe('');
-    expect(describeFinding(conditions)).toMatch(
+    expect(describeTrainings([])).toBe('');
+    expect(describeTrainings(conditions)).toMatch(
       /^On hybrid questions .* 100 points worse with none of them .* makes Search-R1 100 points worse/,
     );
   });

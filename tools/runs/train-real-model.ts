@@ -14,7 +14,7 @@ import {
   WARM_UP,
   type RealRun,
 } from '../../lib/experiments/real-model/settings.js';
-import { makeInitialModel, runFolder } from '../../lib/experiments/real-model/train.js';
+import { makeInitialModel, realRunFolder } from '../../lib/experiments/real-model/train.js';
 import { asScript } from '../../lib/io/processes.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { trainerSettings, withSettings } from '../../lib/training/config.js';
@@ -39,7 +39,7 @@ async function trainRun(
   const maxTokensPerPass = TOKENS_PER_PASS[isOnGpu ? 'gpu' : 'cpu'];
   const config = withSettings(realConfig(run), { maxTokensPerPass });
   const { steps } = trainerSettings(config);
-  const [folder, modelFolder] = [runFolder(run), isWarmUp ? MODEL : INITIAL];
+  const [folder, modelFolder] = [realRunFolder(run), isWarmUp ? MODEL : INITIAL];
   const curve = await trainAdapter({
     config,
     modelFolder,

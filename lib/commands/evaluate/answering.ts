@@ -66,7 +66,7 @@ const weightFiles = (folder: string): string[] =>
  * Hashes everything that answers depend on, except a server's address, since the same
  * model may be served elsewhere. A journal with another hash is not resumed.
  */
-async function evaluationHash(
+async function hashSettings(
   { run, rollout, search, folders }: Setup,
   { data, split, trajectories, policy }: EvaluateSettings,
 ): Promise<string> {
@@ -132,7 +132,7 @@ export async function evaluateQuestions(
   signal: AbortSignal,
 ): Promise<EvaluatedQuestions> {
   const setup = await setUp(settings, signal);
-  const hash = await evaluationHash(setup, settings);
+  const hash = await hashSettings(setup, settings);
   const ids = new Set(questions.map(({ id }) => id));
   const [partial] = partialFiles(settings.out);
   if (partial && existsSync(settings.out!)) await requireSameAnswers(settings.out!, { hash, ids });

@@ -85,7 +85,7 @@ async function compareConditions(folder?: string): Promise<ResultParts> {
   return {
     ...tidy,
     summary: `${countText(answers.length)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length} conditions.`,
-    finding: describeFinding(judged),
+    finding: describeConditions(judged),
     frames: { conditions: judged },
     figures: drawFigures(tidy.rows, judged),
     card: { entities: 'compares 4', types: 'hybrid' },
@@ -136,7 +136,7 @@ function drawFigures(
 }
 
 /** Says where ParallelSearch answers more, and where it only saves calls. */
-export const describeFinding = (judged: readonly ConditionRow[]): string =>
+export const describeConditions = (judged: readonly ConditionRow[]): string =>
   describeJudged(judged, [
     {
       lead: 'With two search turns instead of six, ParallelSearch is',

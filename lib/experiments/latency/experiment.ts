@@ -42,7 +42,7 @@ export interface Latency {
   serviceSamplesMs: number[];
 }
 /** @param load how busy the machine was */
-type Recorded = Latency & { load?: string };
+type LatencyRecord = Latency & { load?: string };
 
 async function listJobs(): Promise<Job<LatencyRetriever>[]> {
   const inputs = await dataHash();
@@ -56,7 +56,7 @@ async function listJobs(): Promise<Job<LatencyRetriever>[]> {
 async function measureRetriever(
   { name, place, delayMs, repeats }: LatencyRetriever,
   { world, onFraction }: WorkContext,
-): Promise<Recorded> {
+): Promise<LatencyRecord> {
   const queries = independentQueries(world.questions);
   const options = { settings: LATENCY_SETTINGS, repeats, queries, onProgress: onFraction };
   const load = (): string => loadavg()[0].toFixed(2);
@@ -236,7 +236,7 @@ export const latency: Experiment = {
   computation: defineComputation({ jobs: listJobs, work: measureRetriever, processes: 1 }),
   /** Without the timing experiment, the time of a model call is unknown. */
   async result(folder) {
-    const done = await requireResults<LatencyRetriever, Recorded>(latency, folder);
+    const done = await requireResults<LatencyRetriever, LatencyRecord>(latency, folder);
     const timed = (await findResults(timing, folder)) && (await loadTiming(folder));
     const generation = timed && generationTime(timed.answers, String(timed.provenance.backend));
     const values = done.map(({ record }) => record.value);

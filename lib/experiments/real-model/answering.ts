@@ -34,7 +34,7 @@ import {
   BY_TOP_K,
   FOLDERS,
   INITIAL,
-  isTrained,
+  isRealRunTrained,
   LIVE_BATCH_SIZE,
   loadRealWorld,
   missingInputs,
@@ -46,7 +46,7 @@ import {
   realRunName,
   RETRIEVER,
   TIMED,
-  timedQuestions,
+  timedBenchmarkQuestions,
   TRANSCRIPTS,
   WARM_UP,
   type RealRun,
@@ -143,7 +143,7 @@ export async function answerBatches<Run extends RealRun>(
 }
 
 /** Answers a run's questions greedily. */
-async function answerAll(
+async function answerBenchmarks(
   run: RealRun,
   context: WorkContext,
 ): Promise<Answers<RealRun> | undefined> {
@@ -167,9 +167,11 @@ const answeringJob = async (run: RealRun): Promise<Job<RealRun>> => ({
 export const realModelComputation = defineComputation<RealRun, Answers<RealRun>>({
   missing: missingInputs,
   prepare: realTraining,
-  work: answerAll,
+  work: answerBenchmarks,
   jobs: () =>
-    Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isTrained(run)).map(answeringJob)),
+    Promise.all(
+      [...ANSWERING, ...BY_TOP_K].filter((run) => isRealRunTrained(run)).map(answeringJob),
+    ),
   merge: mergeRecorded,
 });
 
@@ -183,7 +185,7 @@ async function timeRuns(
     const policy = await openPolicy(run);
     contestants.push({ run: runFields(run), policy, rollout: realRollout(run) });
   }
-  const questions = timedQuestions(splits);
+  const questions = timedBenchmarkQuestions(splits);
   const answers = await timeAnswers(contestants, retriever, questions, { onFraction });
   return { answers: answers.map(withoutTexts) };
 }
@@ -198,7 +200,7 @@ export const realModelTiming: Experiment = {
     threads: 2,
     work: timeRuns,
     jobs: async () => {
-      if (!TIMED.every((run) => isTrained(run))) return [];
+      if (!TIMED.every((run) => isRealRunTrained(run))) return [];
       const runs = await Promise.all(TIMED.map(hashRun));
       const hash = configHash({ numTimed: NUM_TIMED, runs });
       const seconds = ROUGH_SECONDS.alone * 2 * NUM_TIMED * TIMED.length;

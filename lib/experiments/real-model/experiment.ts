@@ -14,7 +14,7 @@ import type { Answers } from '../running/answers.js';
 import {
   findResults,
   mergeProvenance,
-  readRows,
+  withInitSeeds,
   requireResults,
   type Recorded,
 } from '../running/records.js';
@@ -97,14 +97,14 @@ async function readFirst(folder?: string): Promise<FirstRead> {
     curves: await readCurves(METRICS_FILE),
     provenance: mergeProvenance(done, ABOUT),
     timed: timed && {
-      answers: timed.flatMap(({ record }) => readRows(record.value.answers)),
+      answers: timed.flatMap(({ record }) => withInitSeeds(record.value.answers)),
       provenance: mergeProvenance(timed, ABOUT),
     },
   };
 }
 
 /** Describes the questions: `75 of HotpotQA, 120 of 2WikiMultiHopQA`. */
-function describeQuestions(answers: readonly FreshAnswer[]): string {
+function countByBenchmark(answers: readonly FreshAnswer[]): string {
   const ids = rollup(
     answers,
     (some) => new Set(some.map(({ questionId }) => questionId)).size,
@@ -131,7 +131,7 @@ async function readFresh(
   );
   const { model, warmUps, seeds } = ABOUT;
   const training = 'demonstrations, then GRPO, in PyTorch (export torch) on an NVIDIA H200';
-  const about = { model, questions: describeQuestions(answers), warmUps, seeds, training };
+  const about = { model, questions: countByBenchmark(answers), warmUps, seeds, training };
   return {
     answers,
     numComputed: sum([...byRun.values()], ({ length }) => length),

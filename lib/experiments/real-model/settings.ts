@@ -108,7 +108,7 @@ export function answeringAdapter({ method, seed }: RealRun, root = ADAPTERS): st
 }
 
 /** Whether a run's weights exist: the warm-up's, and its own if it has any. */
-export const isTrained = (run: RealRun, root = ADAPTERS): boolean =>
+export const isRealRunTrained = (run: RealRun, root = ADAPTERS): boolean =>
   [adapterPath(WARM_UP, root), answeringAdapter(run, root)].every(
     (folder) => !folder || existsSync(folder),
   );
@@ -239,7 +239,7 @@ export const askedQuestions = ({ test }: Pick<RealWorld, 'test'>, topK?: number)
     : MULTI_HOP.flatMap((name) => test.filter(isFrom([name])).slice(0, numTest(name, topK)));
 
 /** The timed questions, equally many of both types. */
-export const timedQuestions = ({ test }: Pick<RealWorld, 'test'>): Question[] =>
+export const timedBenchmarkQuestions = ({ test }: Pick<RealWorld, 'test'>): Question[] =>
   ['parallelizable', 'sequential'].flatMap((shape) =>
     test
       .filter((question) => isFrom(MULTI_HOP)(question) && questionType(question) === shape)

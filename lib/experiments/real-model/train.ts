@@ -30,7 +30,7 @@ const MAX_CONCURRENT_RUNS = 2;
 const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
 const numSteps = (run: RealRun): number => trainerSettings(realConfig(run)).steps;
 
-export const runFolder = (run: RealRun): string => join(WORK, realRunName(run));
+export const realRunFolder = (run: RealRun): string => join(WORK, realRunName(run));
 
 /** Merges the warm-up's adapter into the model, unless the folder exists. */
 export const makeInitialModel = (): Promise<string> => makeWarmedUp(MODEL, adapterPath(WARM_UP));
@@ -59,7 +59,11 @@ export const realTraining: Preparation = {
         { run, backend },
         { signal, environment: trainingEnvironment(threads) },
       );
-    const progress = { folders: runs.map(runFolder), numSteps: sum(runs, numSteps), onProgress };
+    const progress = {
+      folders: runs.map(realRunFolder),
+      numSteps: sum(runs, numSteps),
+      onProgress,
+    };
     await withTrainingProgress(progress, async () => {
       for (const run of runs.filter(isWarmUp)) await train(run, cores);
       if (rlRuns.length > 0) await makeInitialModel();

@@ -115,7 +115,7 @@ export async function answerInBatches(
 }
 
 /** Answers the evaluated questions of the small world with a run's policy. */
-async function answerAll(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
+async function answerWorld(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
   const { backend, world } = context;
   const measurements = await answerInBatches(
     {
@@ -137,10 +137,10 @@ const isSame = (a: Measurement, b?: Measurement): boolean =>
   a.answer === b?.answer && JSON.stringify(a.searches) === JSON.stringify(b.searches);
 
 /** Replaces recorded answers with new ones. @param kept batches of new measurements */
-export function mergeAnswers<Recorded extends { measurements: Measurement[] }>(
-  recorded: Recorded,
+export function mergeAnswers<Value extends { measurements: Measurement[] }>(
+  recorded: Value,
   kept: readonly unknown[],
-): { value: Recorded; note: string } {
+): { value: Value; note: string } {
   const now = byQuestion(kept);
   const same = recorded.measurements.filter((one) => isSame(one, now.get(one.questionId)));
   const measurements = recorded.measurements.map((one) => now.get(one.questionId) ?? one);
@@ -202,6 +202,6 @@ export const answerComputation = (
   defineComputation<PolicyRun, Answers>({
     prepare,
     jobs: () => listRunJobs(runs(), { name: 'answers', seconds: ROUGH_SECONDS }),
-    work: answerAll,
+    work: answerWorld,
     merge: mergeAnswers<Answers>,
   });

@@ -82,8 +82,8 @@ export interface Recorded<Answer = Measurement> {
   answers: Answer[];
 }
 
-/** The rows of a record. Early records call the seed of the initial model `warmUp`. */
-export const readRows = <Row extends { initSeed?: number }>(
+/** Rows with `initSeed`, which early records call `warmUp`. */
+export const withInitSeeds = <Row extends { initSeed?: number }>(
   rows: readonly (Row & { warmUp?: number })[],
 ): Row[] =>
   rows.map(

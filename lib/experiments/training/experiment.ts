@@ -69,7 +69,7 @@ async function compareTrainings(folder?: string): Promise<ResultParts> {
       Object.assign({}, ...draws) as Provenance,
     ),
     summary: `${countText(answers.length)} answers to ${tested.length} fresh tests; ${conditions.length} conditions.`,
-    finding: describeFinding(conditions),
+    finding: describeTrainings(conditions),
     frames: { conditions, trainings: tested.flatMap(listTrainings), curves },
     figures: drawTrainings({ rows, conditions, curves }),
     card: { hybrid_answers: '', reward_answers: '', passages_answers: 'Many' },
@@ -119,7 +119,7 @@ async function readHastyCurves(
 }
 
 /** Says how each training changes the difference; mentions only judged conditions. */
-export const describeFinding = (judged: readonly ConditionRow[]): string =>
+export const describeTrainings = (judged: readonly ConditionRow[]): string =>
   describeJudged(judged, [
     {
       lead: 'On hybrid questions ParallelSearch is',

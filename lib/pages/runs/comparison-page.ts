@@ -83,7 +83,7 @@ export async function readComparison(
 type Field = readonly [title: string, value: (run: ComparedRun) => string | undefined];
 
 /** A table of fields by run, with the longer dimension as rows; null without values. */
-function runsTable(
+function comparedTable(
   { id, label, caption }: { id: string; label: string; caption: string },
   runs: readonly ComparedRun[],
   fields: readonly Field[],
@@ -121,7 +121,7 @@ function figuresTable(
     };
     return [metricInfo(metric).title, cell];
   });
-  return runsTable({ id, caption, label: 'Metric' }, runs, fields);
+  return comparedTable({ id, caption, label: 'Metric' }, runs, fields);
 }
 
 /** Figures of answers and last training steps, after a sentence on the result. */
@@ -154,7 +154,7 @@ function figuresContent(runs: readonly ComparedRun[]): Content {
       answered.slice(1),
       differences,
     ),
-    runsTable(
+    comparedTable(
       { id: 'costs', label: 'Cost', caption: 'Average cost of an answer.' },
       answered,
       Object.keys(answered[0]?.costs ?? {}).map(
@@ -194,7 +194,7 @@ function settingsContent(runs: readonly ComparedRun[]): Content {
   const differing = [...names].filter(
     (name) => new Set(recorded.map(({ settings }) => settings[name])).size > 1,
   );
-  const table = runsTable(
+  const table = comparedTable(
     {
       id: 'settings',
       label: 'Setting',
