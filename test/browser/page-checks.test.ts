@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../folder.js';
 import { closeChromium, openPage, testsPages } from './chromium.js';
 import { accessibilityComplaints, chartComplaints } from './page-checks.js';
-import { layoutComplaints, THOROUGH } from './page-checks.js';
+import { layoutComplaints } from './page-checks.js';
 
 const BAD = `<!doctype html><html><body style="background: #fff">
 <h1>A</h1><h3>B</h3><button></button><img src="data:,"><a href="#nowhere">dead</a><i id="i"></i><i id="i"></i>
@@ -26,7 +26,7 @@ describe.skipIf(!testsPages)('accessibilityComplaints (needs Chromium and test:f
   const complaintsOf = async (html: string, find = accessibilityComplaints): Promise<string> => {
     writeFileSync(file, html);
     const { page } = await openPage(file);
-    return [...new Set(await find(page, THOROUGH))].join('\n');
+    return [...new Set(await find(page))].join('\n');
   };
 
   it('finds the errors of a bad page', async () => {
@@ -80,7 +80,7 @@ describe.skipIf(!testsPages)('accessibilityComplaints (needs Chromium and test:f
     const inChart = (...labels: string[]): Promise<string> => {
       const drawing = `<svg width="200" height="100">${labels.join('')}</svg>`;
       const page = `<!doctype html><div class="picture">${drawing}</div>`;
-      return complaintsOf(page, (opened) => chartComplaints(opened));
+      return complaintsOf(page, chartComplaints);
     };
     const slanted = [40, 80].map((x, i) =>
       label(`label ${i}`, `transform="translate(${x} 90) rotate(-40)"`),

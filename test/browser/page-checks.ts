@@ -1,11 +1,10 @@
 /**
  * Accessibility and layout of pages, checked in the browser: axe's rules and what axe
- * does not check. `npm test` looks at a phone, the full run at wider windows, too.
+ * does not check. For the full run.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type * as Axe from 'axe-core';
-import { isFull } from '../full.js';
 import { closeChromium, openPage, type Page } from './chromium.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -138,31 +137,20 @@ function contrastComplaints(): string[] {
   return [...complaints];
 }
 
-export interface Thoroughness {
-  /** Of the windows, pixels. */
-  widths: readonly number[];
-  /**
-   * Whether axe also checks colours, which takes most of its time, and the page in a wide
-   * window. Our contrast check always runs.
-   */
-  withAllOfAxe: boolean;
-}
-
-/** A desktop, a tablet and a phone. */
-export const THOROUGH: Thoroughness = { widths: [1440, 768, 390], withAllOfAxe: true };
-const USUAL: Thoroughness = isFull ? THOROUGH : { widths: [390], withAllOfAxe: false };
+/** Of windows, in pixels: a desktop, a tablet and a phone. */
+const WIDTHS = [1440, 768, 390];
 
 /** Axe's rules that depend on colours. */
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 const NO_COLORS = { rules: Object.fromEntries(COLOR_RULES.map((id) => [id, { enabled: false }])) };
 
 /** Faults of contrast, in light and dark. */
-async function schemeComplaints(page: Page, { withAllOfAxe }: Thoroughness): Promise<string[]> {
+async function schemeComplaints(page: Page): Promise<string[]> {
   const complaints: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     const found = await page.evaluate(contrastComplaints);
-    if (withAllOfAxe) found.push(...(await axeComplaints(page, { runOnly: COLOR_RULES })));
+    found.push(...(await axeComplaints(page, { runOnly: COLOR_RULES })));
     complaints.push(...found.map((line) => `${colorScheme}: ${line}`));
   }
   await page.emulateMedia({ colorScheme: null });
@@ -308,15 +296,11 @@ function textComplaints(): string[] {
   return [...new Set(complaints)];
 }
 
-/** Faults in windows of the given widths. */
-async function complaintsByWidth(
-  page: Page,
-  { widths }: Thoroughness,
-  find: () => Promise<string[]>,
-): Promise<string[]> {
+/** Faults in windows of several widths. */
+async function complaintsByWidth(page: Page, find: () => Promise<string[]>): Promise<string[]> {
   const before = page.viewportSize()!;
   const complaints: string[] = [];
-  for (const width of widths) {
+  for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
     complaints.push(...(await find()).map((line) => `${width} pixels: ${line}`));
   }
@@ -325,19 +309,19 @@ async function complaintsByWidth(
 }
 
 /** Faults of the texts of a page. */
-export const layoutComplaints = (page: Page, thoroughness = USUAL): Promise<string[]> =>
-  complaintsByWidth(page, thoroughness, () => page.evaluate(textComplaints));
+export const layoutComplaints = (page: Page): Promise<string[]> =>
+  complaintsByWidth(page, () => page.evaluate(textComplaints));
 
 /** Faults of the charts of a page. */
-export const chartComplaints = (page: Page, thoroughness = USUAL): Promise<string[]> =>
-  complaintsByWidth(page, thoroughness, async () => {
+export const chartComplaints = (page: Page): Promise<string[]> =>
+  complaintsByWidth(page, async () => {
     await page.reload();
     await chartsDrawn(page);
     return page.evaluate(drawingComplaints);
   });
 
 /** Accessibility and layout of texts, with details as they are, then all open. */
-export async function accessibilityComplaints(page: Page, thoroughness = USUAL): Promise<string[]> {
+export async function accessibilityComplaints(page: Page): Promise<string[]> {
   const folded = await nameComplaints(page);
   await page.evaluate(() =>
     document.querySelectorAll('details').forEach((details) => (details.open = true)),
@@ -346,10 +330,10 @@ export async function accessibilityComplaints(page: Page, thoroughness = USUAL):
     ...folded,
     ...(await nameComplaints(page)),
     ...(await page.evaluate(documentComplaints)),
-    ...(await schemeComplaints(page, thoroughness)),
+    ...(await schemeComplaints(page)),
     ...(await narrowComplaints(page)),
-    ...(thoroughness.withAllOfAxe ? await axeComplaints(page, NO_COLORS) : []),
-    ...(await layoutComplaints(page, thoroughness)),
+    ...(await axeComplaints(page, NO_COLORS)),
+    ...(await layoutComplaints(page)),
   ];
 }
 
@@ -361,10 +345,10 @@ export async function chartsDrawn(page: Page): Promise<void> {
   });
 }
 
-/** All faults of a report, with requests and console; the full run omits scripts, too. */
+/** All faults of a report, with and without scripts; also requests and the console. */
 export async function complaintsAboutReport(file: string): Promise<string[]> {
   const complaints: string[] = [];
-  for (const withScripts of isFull ? [true, false] : [true]) {
+  for (const withScripts of [true, false]) {
     const { page, ...told } = await openPage(file, { withScripts });
     if (withScripts) await chartsDrawn(page);
     const drawn = withScripts ? await chartComplaints(page) : [];

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ensureResult, loadResult } from '../../lib/experiments/results/result-file.js';
+import { loadResult } from '../../lib/experiments/results/result-file.js';
 import type { Parameters } from '../../lib/notebook/parameters.js';
 import { readResults } from '../../lib/pages/notebook/reports.js';
 import { testsPages } from '../browser/chromium.js';
@@ -19,8 +19,6 @@ import { writeSyntheticLatency } from './synthetic-latency.js';
 import { writeSyntheticRealModel } from './synthetic-real-model.js';
 import { writeSyntheticTopK } from './synthetic-top-k.js';
 import { writeSyntheticTraining } from './synthetic-training.js';
-import { writeSyntheticAnswers } from './synthetic.js';
-import { withResamples } from './resamples.js';
 
 const folder = temporaryFolder();
 // Set before anything reads it, here and in the kernel: the language model's made-up
@@ -42,16 +40,12 @@ const PARAMETERS: Record<string, Parameters> = {
 const ALL = readdirSync(new URL('../../notebooks/', import.meta.url))
   .filter((file) => file.endsWith('.ipynb'))
   .map((file) => file.slice(0, -'.ipynb'.length));
-const NOTEBOOKS = isFull ? ALL : ['03-base-vs-instruct'];
+const NOTEBOOKS = isFull ? ALL : ['07-latency'];
 
 beforeAll(async () => {
-  if (!isFull) {
-    await writeSyntheticAnswers(answered, { perTemplate: 4 });
-    // The kernel finds the result up to date; computing it takes half a minute.
-    return void (await withResamples(50, () => ensureResult('base-vs-instruct', answered)));
-  }
-  await writeMadeUpAnswers(answered);
   await writeSyntheticLatency(answered);
+  if (!isFull) return;
+  await writeMadeUpAnswers(answered);
   await writeSyntheticLambdaAblation(varied);
   await writeSyntheticTopK(varied);
   await writeSyntheticRealModel(answered);
@@ -96,9 +90,9 @@ describe.each(NOTEBOOKS)('the notebook %s', (file) => {
 });
 
 it('a result is kept while answers and code do not change', async () => {
-  const { mtimeMs } = statSync(path.join(answered, 'base-vs-instruct.json'));
-  await loadResult('base-vs-instruct', answered);
-  expect(statSync(path.join(answered, 'base-vs-instruct.json')).mtimeMs).toBe(mtimeMs);
+  const { mtimeMs } = statSync(path.join(answered, 'latency.json'));
+  await loadResult('latency', answered);
+  expect(statSync(path.join(answered, 'latency.json')).mtimeMs).toBe(mtimeMs);
 });
 
 slow(

@@ -92,7 +92,7 @@ describe('start', () => {
     expect(takeCalls()).toEqual([...BUILDING, 'cli reproduce --backend wasm']);
     expect((await bootstrap('start', '--fail')).code).toBe(3);
   });
-  it('rebuilds only after a change and deletes stale outputs', async () => {
+  slow('rebuilds only after a change and deletes stale outputs (needs test:full)', async () => {
     write('lib/gone.ts', '');
     await bootstrap('start');
     expect(existsSync(inProject('dist/gone.js'))).toBe(true);
@@ -105,7 +105,7 @@ describe('start', () => {
     expect(existsSync(inProject('dist/gone.js'))).toBe(false);
     expect(existsSync(inProject('dist/cli.js'))).toBe(true);
   });
-  it('stops at a failed build and rebuilds next time', async () => {
+  slow('stops at a failed build and rebuilds next time (needs test:full)', async () => {
     write('node_modules/typescript7/bin/tsc', tool('tsc', `${BUILD} process.exit(2);`));
     expect((await bootstrap('start')).code).toBe(2);
     expect((await bootstrap('start')).code).toBe(2);
@@ -138,13 +138,13 @@ describe('install', () => {
     await bootstrap('build');
     expect(takeCalls()[0]).toMatch(/^npm ci/);
   });
-  it('returns the exit code of a failed npm ci', async () => {
+  slow('returns the exit code of a failed npm ci (needs test:full)', async () => {
     rmSync(inProject('node_modules/.package-lock.json'));
     write('npm-cli.js', tool('npm', 'process.exit(9);'));
     expect((await bootstrap('start')).code).toBe(9);
     expect(takeCalls()).toHaveLength(1);
   });
-  it('rejects an old Node', async () => {
+  slow('rejects an old Node (needs test:full)', async () => {
     const [major, minor] = process.versions.node.split('.');
     for (const newer of [`${major}.${Number(minor) + 1}`, `1${major}.0`]) {
       write('package.json', `{"engines": {"node": ">=${newer}"}}`);

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
+import { slow } from '../full.js';
 
 const CONFIG = packagePath('.dependency-cruiser.mjs');
 const TOOL = packagePath('node_modules', 'dependency-cruiser', 'bin', 'dependency-cruise.mjs');
@@ -30,22 +31,25 @@ async function findViolations(files: Record<string, readonly string[]>): Promise
   return summary.violations.map(({ rule, from }) => `${from}: ${rule.name}`).sort();
 }
 
-it('rejects imports from above or from a sibling, cycles, and Node in browser code', async () => {
-  const violations = await findViolations({
-    'text/tags.ts': ['node:fs'],
-    'rewards/upwards.ts': ['../training/grpo.js'],
-    'training/grpo.ts': ['./loss.js', '../evaluation/metrics.js'],
-    'training/loss.ts': ['./grpo.js'],
-    'evaluation/metrics.ts': ['../io/files.js'],
-    'io/files.ts': ['node:crypto'],
-  });
-  expect(violations).toEqual([
-    'lib/rewards/upwards.ts: not-above-rewards',
-    'lib/text/tags.ts: browser-needs-no-node',
-    'lib/training/grpo.ts: no-circles',
-    'lib/training/grpo.ts: training-by-itself',
-  ]);
-});
+slow(
+  'rejects imports from above or from a sibling, cycles, and Node in browser code (needs test:full)',
+  async () => {
+    const violations = await findViolations({
+      'text/tags.ts': ['node:fs'],
+      'rewards/upwards.ts': ['../training/grpo.js'],
+      'training/grpo.ts': ['./loss.js', '../evaluation/metrics.js'],
+      'training/loss.ts': ['./grpo.js'],
+      'evaluation/metrics.ts': ['../io/files.js'],
+      'io/files.ts': ['node:crypto'],
+    });
+    expect(violations).toEqual([
+      'lib/rewards/upwards.ts: not-above-rewards',
+      'lib/text/tags.ts: browser-needs-no-node',
+      'lib/training/grpo.ts: no-circles',
+      'lib/training/grpo.ts: training-by-itself',
+    ]);
+  },
+);
 
 it('lists every folder and file of lib/', async () => {
   const { LAYERS } = (await import(CONFIG)) as { LAYERS: string[][] };

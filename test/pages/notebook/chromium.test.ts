@@ -48,62 +48,66 @@ describe.skipIf(!chromiumPath)('a report (needs Chromium)', () => {
     expect([...opened.complaints, ...opened.requests]).toEqual([]);
   });
 
-  it('folds code and data, links to every section, and offers files and the citation', async () => {
-    const { page } = opened;
-    expect(await page.locator('details.code').count()).toBe(7);
-    expect(await page.locator('details[open]').count()).toBe(1); // the contents
-    expect(await seen('dl.provenance, pre.bibtex')).toEqual([false, false]);
-    const sections = await page.locator('nav.toc a').allTextContents();
-    expect(sections.join()).toBe('Charts,Over training,Tables,Where the numbers come from,To cite');
-    const title = 'A chart of em';
-    const tables = page.locator('figure.chart table');
-    expect(await tables.count()).toBe(0);
-    await page.locator('figure.chart summary').first().click();
-    await expect.poll(() => tables.count()).toBe(1);
-    for (const kind of ['CSV', 'SVG', 'PNG', 'Vega-Lite'])
-      expect(await page.getByLabel(`${kind}: ${title}`, { exact: true }).isVisible()).toBe(true);
-    await page.context().grantPermissions(['clipboard-write', 'clipboard-read']);
-    await page.getByRole('button', { name: 'Copy BibTeX' }).click();
-    await page.getByText('Copied.').waitFor();
-    const copied = await page.evaluate(() => navigator.clipboard.readText());
-    expect(copied).toContain('@article{zhao2025');
-  });
+  describe.skipIf(!testsPages)('to a reader (needs Chromium and test:full)', () => {
+    it('folds code and data, links to every section, and offers files and the citation', async () => {
+      const { page } = opened;
+      expect(await page.locator('details.code').count()).toBe(7);
+      expect(await page.locator('details[open]').count()).toBe(1); // the contents
+      expect(await seen('dl.provenance, pre.bibtex')).toEqual([false, false]);
+      const sections = await page.locator('nav.toc a').allTextContents();
+      expect(sections.join()).toBe(
+        'Charts,Over training,Tables,Where the numbers come from,To cite',
+      );
+      const title = 'A chart of em';
+      const tables = page.locator('figure.chart table');
+      expect(await tables.count()).toBe(0);
+      await page.locator('figure.chart summary').first().click();
+      await expect.poll(() => tables.count()).toBe(1);
+      for (const kind of ['CSV', 'SVG', 'PNG', 'Vega-Lite'])
+        expect(await page.getByLabel(`${kind}: ${title}`, { exact: true }).isVisible()).toBe(true);
+      await page.context().grantPermissions(['clipboard-write', 'clipboard-read']);
+      await page.getByRole('button', { name: 'Copy BibTeX' }).click();
+      await page.getByText('Copied.').waitFor();
+      const copied = await page.evaluate(() => navigator.clipboard.readText());
+      expect(copied).toContain('@article{zhao2025');
+    });
 
-  it('saves a chart as it is drawn', async () => {
-    const saved = opened.page.waitForEvent('download');
-    await opened.page.getByLabel('SVG: A chart of em').click();
-    expect((await saved).suggestedFilename()).toBe('em-chart.svg');
-    expect(readFileSync(await (await saved).path(), 'utf8')).toMatch(/^<svg/);
-  });
+    it('saves a chart as it is drawn', async () => {
+      const saved = opened.page.waitForEvent('download');
+      await opened.page.getByLabel('SVG: A chart of em').click();
+      expect((await saved).suggestedFilename()).toBe('em-chart.svg');
+      expect(readFileSync(await (await saved).path(), 'utf8')).toMatch(/^<svg/);
+    });
 
-  it('prints in light colours without controls', async () => {
-    const { page } = opened;
-    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-    const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    expect(ground).toBe('rgb(255, 255, 255)');
-    const controls = page.locator(':is(nav, .code, .data, .downloads, button):visible');
-    expect(await controls.count()).toBe(0);
-    expect(await seen('dl.provenance, pre.bibtex')).toEqual([true, true]);
-    await page.emulateMedia({ media: null, colorScheme: null });
-  });
+    it('prints in light colours without controls', async () => {
+      const { page } = opened;
+      await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+      const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      expect(ground).toBe('rgb(255, 255, 255)');
+      const controls = page.locator(':is(nav, .code, .data, .downloads, button):visible');
+      expect(await controls.count()).toBe(0);
+      expect(await seen('dl.provenance, pre.bibtex')).toEqual([true, true]);
+      await page.emulateMedia({ media: null, colorScheme: null });
+    });
 
-  it('is accessible', async () => {
-    expect(await accessibilityComplaints(opened.page)).toEqual([]);
-  }, 300_000);
+    it('is accessible', async () => {
+      expect(await accessibilityComplaints(opened.page)).toEqual([]);
+    }, 300_000);
 
-  it('draws charts without clipped or covered labels at any width', async () => {
-    expect(await chartComplaints(opened.page)).toEqual([]);
-  }, 300_000);
+    it('draws charts without clipped or covered labels at any width', async () => {
+      expect(await chartComplaints(opened.page)).toEqual([]);
+    }, 300_000);
 
-  it('fits a phone, with folded contents', async () => {
-    const { page } = opened;
-    await page.setViewportSize({ width: 360, height: 740 });
-    await page.reload();
-    await chartsDrawn(page);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
-    const cut = (all: Element[]) => all.filter((one) => one.scrollWidth > one.clientWidth).length;
-    expect(await page.locator('.drawing').evaluateAll(cut)).toBe(0);
-    expect(await page.locator('nav.toc details[open]').count()).toBe(0);
+    it('fits a phone, with folded contents', async () => {
+      const { page } = opened;
+      await page.setViewportSize({ width: 360, height: 740 });
+      await page.reload();
+      await chartsDrawn(page);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+      const cut = (all: Element[]) => all.filter((one) => one.scrollWidth > one.clientWidth).length;
+      expect(await page.locator('.drawing').evaluateAll(cut)).toBe(0);
+      expect(await page.locator('nav.toc details[open]').count()).toBe(0);
+    });
   });
 });
 
