@@ -222,10 +222,8 @@ function printSome(lines: readonly string[]): void {
   if (lines.length > MAX_LINES) print(`  and ${countText(lines.length - MAX_LINES)} more`);
 }
 
-/** What a folder holds. */
 interface Contents extends Awaited<ReturnType<typeof countPassages>> {
   folder: string;
-  /** The passage file, if any. */
   file: string | undefined;
   questionFiles: [file: string, questions: Question[]][];
   questions: Question[];

@@ -64,10 +64,8 @@ export async function diagnose(parts: readonly Part[]): Promise<Check[]> {
 
 const isLacking = ({ status, required }: Check): boolean => status === 'missing' && required;
 
-/** Whether all required parts are present. */
 const isComplete = (checks: readonly Check[]): boolean => !checks.some(isLacking);
 
-/** Formats one line per check, with its remedy below. */
 function formatDiagnosis(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ title }) => title.length));
   const lines = checks.flatMap((check) => {

@@ -26,7 +26,6 @@ type RunOptions = Omit<ExperimentSettings, 'backend'> &
     onProgress?: (share: number, note: string) => void;
   };
 
-/** The experiments that have jobs. */
 export const COMPUTED: readonly Experiment[] = EXPERIMENTS.filter(({ computation }) => computation);
 
 interface Planned {

@@ -73,7 +73,6 @@ export async function runExport(
   return written;
 }
 
-/** The `export` command; `reports` is its default subcommand. */
 export function exportCommand(): Command {
   const reports = new Command('reports')
     .description(

@@ -317,7 +317,6 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
   );
 }
 
-/** Computes every experiment, without training. */
 const computeEverything = ({ backend, signal, stages }: Run): Promise<void> =>
   stages.run('experiments', async (update) => {
     const onProgress = (share: number, note: string): void =>

@@ -197,7 +197,6 @@ const METRICS = [
   'model_calls',
 ] as const;
 
-/** All measures that compare answers with the graphs of `questions`. */
 export function decompositionMeasures(questions: readonly Question[]): Measure[] {
   const match = againstGraph(questions, matchSubQuestions);
   const omissions = againstGraph(questions, countOmissions);

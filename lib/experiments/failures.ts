@@ -79,7 +79,6 @@ export interface FailureCase {
   address: string;
 }
 
-/** The address of a case and Search-R1's answer on the page of trajectories. */
 function lineAddress({ question, method, run }: TrajectoryLine): string {
   const partner = policyTitle({ ...run, method: 'search-r1' });
   const search = new URLSearchParams({ search: `"${question}"`, method, partner });

@@ -227,7 +227,6 @@ function stepsToDecompose(shares: readonly number[]): number {
 }
 
 type Summary = (values: readonly number[]) => number;
-/** Summaries of a training curve. */
 const CURVE_MEASURES: readonly [metric: string, subset: string, curve: string, of: Summary][] = [
   ['steps_to_decompose', 'parallelizable', SHARES, stepsToDecompose],
   ['decomposed_at_end', 'parallelizable', SHARES, (shares) => mean(shares.slice(-LAST_STEPS))!],
@@ -277,7 +276,6 @@ function pairs(): MethodPair[] {
   ];
 }
 
-/** Adds the titles of settings and rewards that tables and charts show. */
 const withTitles = <T extends { method: string; against?: string }>(rows: readonly T[]) =>
   rows.map(({ ...row }) => {
     const setting = parseLambdas(row.method);

@@ -100,7 +100,6 @@ const mainClaims: readonly PaperClaim[] = [
   },
 ];
 
-/** Methods with a single RL seed. */
 const ONE_SEED = ['search-r1:b4'];
 const hasOwnTraining = ({ method }: PolicyRun): boolean => trainedBy(method) === method;
 

@@ -103,7 +103,6 @@ export function generationTime(answers: readonly TimedAnswer[], backend: string)
   };
 }
 
-/** Runs that are timed against each other. */
 type Contest = readonly PolicyRun[];
 
 /** One in 15 questions of HotpotQA and 2WikiMultiHopQA. */

@@ -15,7 +15,6 @@ interface ChartFigure {
   /** Name of downloads, without ending. */
   name: string;
   spec: VegaLiteSpec;
-  /** The drawing. */
   drawing: Content;
   /** Whether the picture stays static. */
   isStill?: boolean;

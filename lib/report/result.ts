@@ -55,7 +55,6 @@ const setupSchema = z.looseObject({
   testDrawnFrom: z.string().optional(),
 });
 
-/** Names the questions that were asked. */
 export function describeQuestions(provenance: Provenance): string {
   const { questions, testDrawnFrom } = setupSchema.parse(provenance);
   if (!questions) return '';

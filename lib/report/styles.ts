@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 export const readStyles = (file: string, module: string): string =>
   readFileSync(new URL(file, module), 'utf8');
 
-/** Styles of a trajectory's segments. */
 export const SEGMENT_STYLE = readStyles('segments.css', import.meta.url);
 
 /** Light and dark colours of segments and verdicts. */

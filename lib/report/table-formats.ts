@@ -78,7 +78,6 @@ function headRows(columns: readonly string[], classes: readonly (string | null)[
   return [markup('tr', top), ...(isGrouped ? [markup('tr', below)] : [])];
 }
 
-/** Renders a table for a terminal: caption and aligned columns. */
 export function tableText({ caption, columns, rows }: TableCells): string {
   return [caption, ...alignColumns([columns, ...rows])].join('\n');
 }

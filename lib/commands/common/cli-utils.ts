@@ -21,7 +21,6 @@ export const parseSeconds = numberParser(
   (n) => n > 0 && n <= 2_000_000,
 );
 
-/** Creates an option with a fixed set of values. */
 export const choice = <T extends string>(
   flags: string,
   description: string,

@@ -161,7 +161,6 @@ function requireConsistent(
     );
 }
 
-/** Loads the backend for the weights in `folders`, or for an encoder. */
 async function loadBackend(
   { backend, processes }: PolicySpec,
   { folders, isBrief }: { folders?: PolicyFolders; isBrief: boolean },
@@ -173,7 +172,6 @@ async function loadBackend(
   return (await announceBackend(isOnWasm ? 'wasm' : backend)).name;
 }
 
-/** Opens the remote policy of `spec`, or the local one in `folders`. */
 async function openPolicy(
   spec: PolicySpec & { signal?: AbortSignal },
   folders?: PolicyFolders,

@@ -83,7 +83,6 @@ export function comparedRuns(root?: string): PolicyRun[] {
   return trained.length === 0 ? [] : [...wholeRuns(COMPARED), ...trained];
 }
 
-/** The compared runs, later papers’ methods, and the rest of the main comparison. */
 function answeredRuns(): PolicyRun[] {
   const compared = comparedRuns();
   const names = new Set(compared.map(runName));
@@ -142,7 +141,6 @@ function findingText(
 /** Methods this close to the best, in exact match, also get a chart of their own. */
 const ZOOM = 0.1;
 
-/** ParallelSearch's leads over all methods, with the noise of training. */
 function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[]): Chart {
   const ours = { ...EM_GAP, method: PARALLELSEARCH };
   const leads = [

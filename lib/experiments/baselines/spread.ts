@@ -59,7 +59,6 @@ export interface Trainings {
   trainings: number;
 }
 
-/** Groups answers by method and kind of model, then by training. */
 const groupTrainings = (answers: readonly QuestionResult[]) =>
   flatRollup(
     answers,
@@ -68,7 +67,6 @@ const groupTrainings = (answers: readonly QuestionResult[]) =>
     ({ model }) => model,
   );
 
-/** Counts the runs behind each method's answers, by kind of model. */
 export const countTrainings = (answers: readonly QuestionResult[]): Trainings[] =>
   groupTrainings(answers).map(([method, model, trainings]) => {
     const initSeeds = new Set(trainings.map(([{ initSeed }]) => initSeed));

@@ -93,7 +93,6 @@ async function compareConditions(folder?: string): Promise<ResultParts> {
   };
 }
 
-/** Draws curves of exact match against each limit, and {@link conditionsChart}. */
 function drawFigures(
   rows: readonly (object & Limit)[],
   judged: readonly ConditionRow[],

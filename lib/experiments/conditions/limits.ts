@@ -50,7 +50,6 @@ export interface LimitedAnswer extends Measurement {
 }
 type LimitedResult = QuestionResult & LimitedAnswer;
 
-/** The fresh test of limits. */
 export const LIMITS_TEST: FreshTest = { name: 'budget', folder: CONDITIONS };
 
 /** Room for an answer after `<answer>`. */
@@ -78,7 +77,6 @@ interface AnsweredQuestion {
   trajectory: Trajectory;
 }
 
-/** Forces an answer from each policy that has not answered within the limit. */
 async function forceAnswers(
   policy: LocalPolicy,
   answered: readonly AnsweredQuestion[],
@@ -206,7 +204,6 @@ function bestSeen({ entitiesCompared, evidenceByTurn }: LimitedAnswer, turns: nu
   return Math.max(1 / entitiesCompared, seen);
 }
 
-/** Exact match under a limit. */
 export function emWithin(answer: LimitedAnswer, limit: Limit, msPerToken?: number): number {
   if (isWithin(answer, limit, msPerToken)) return answer.em;
   if (limit.late === 'best_seen') return bestSeen(answer, limit.at_most);

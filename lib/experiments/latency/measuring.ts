@@ -50,7 +50,6 @@ export const LATENCY_SETTINGS: LatencySettings = {
   warmUps: 3,
 };
 
-/** A set of sub-queries, and how it is asked. */
 export interface Asking {
   /** A turn per sub-query, one turn with a request each, or one turn with one request. */
   method: 'in-turns' | 'one-turn' | 'one-request';
@@ -59,7 +58,6 @@ export interface Asking {
   numQueries: number;
 }
 
-/** All measured ways of asking. */
 export const allAskings = ({
   numQueries,
   limits,

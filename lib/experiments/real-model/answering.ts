@@ -82,7 +82,6 @@ export const mergeRecorded = <Run>(recorded: Answers<Run>, kept: readonly unknow
     (kept as Measurement[][]).map((batch) => batch.map(withoutTexts)),
   );
 
-/** A hash of the adapters' weights. */
 export const hashAdapters = (...folders: (string | undefined)[]): Promise<string> =>
   contentHash(
     folders.flatMap((folder) => (folder ? join(folder, 'adapter_model.safetensors') : [])),
@@ -91,7 +90,6 @@ export const hashAdapters = (...folders: (string | undefined)[]): Promise<string
 const askedBenchmarks = ({ topK }: RealRun): readonly string[] =>
   topK === undefined ? Object.values(FOLDERS) : MULTI_HOP;
 
-/** A hash of a run's weights, settings and number of questions. */
 export const hashRun = async (run: RealRun): Promise<string> =>
   configHash({
     rollout: realRollout(run),
@@ -142,7 +140,6 @@ export async function answerBatches<Run extends RealRun>(
   return measurements && { run, measurements: measurements.map(withoutTexts) };
 }
 
-/** Answers a run's questions greedily. */
 async function answerBenchmarks(
   run: RealRun,
   context: WorkContext,
@@ -261,7 +258,6 @@ const EDITIONS = {
   second: { root: READER, warmUp: join(READER, 'warm-up'), base: 'reader' },
 };
 
-/** A hash of a run's adapters: the warm-up's, and its own if it has any. */
 export async function hashEdition(run: FreshRun): Promise<string> {
   if (run.edition === 'none') return 'none';
   const { root, warmUp } = EDITIONS[run.edition];
@@ -317,7 +313,6 @@ export function freshRollout({ edition, method, seed }: FreshRun): RolloutConfig
   return rolloutSchema.parse({ ...trained.rollout, ...METHODS.get(method).rollout });
 }
 
-/** A run's name among the runs of both editions. */
 export const freshName = (run: FreshRun): string => `${run.edition}-${realRunName(run)}`;
 
 /** @throws Error if the benchmarks are not the evaluated ones */

@@ -139,7 +139,6 @@ async function readFresh(
   };
 }
 
-/** Reads what models concluded from stated facts. */
 async function readFacts(folder?: string): Promise<Answered<FreshAnswer>> {
   const done = await requireResults<FreshRun, Answers<FreshRun>>(realModelFacts, folder);
   const answers = done.flatMap(
@@ -160,7 +159,6 @@ const DEV_METRICS = [
   'model_calls',
 ];
 
-/** Compares the second edition, then the first. */
 async function compareRealModel(folder?: string): Promise<ResultParts> {
   const first = await readFirst(folder);
   const fresh = await readFresh(MULTI_HOP_TEST, realModelFresh, folder);

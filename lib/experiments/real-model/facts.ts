@@ -91,7 +91,6 @@ export const realModelFacts = freshExperiment({
   work: answerFromFacts,
 });
 
-/** Computes what each model concludes, and what RL changes. */
 export function compareFacts({ answers, provenance }: Answered<FreshAnswer>) {
   const named = answers.map((one) => ({ ...one, method: encodeMethod(one.edition, one.method) }));
   const em = mainMeasure('em');

@@ -10,7 +10,6 @@ import { addTiming, SECONDS, type TimedAnswer } from '../timing.js';
 import { MEASURES } from './second-edition.js';
 import { DEFAULT_TOP_K, MULTI_HOP, numTest, TRAINED, WARM_UP } from './settings.js';
 
-/** Metrics of training. */
 export const DYNAMICS = [
   'reward',
   'rewards/outcome',
@@ -114,7 +113,6 @@ function topKRows({ answers, byTopK, provenance }: FirstRead): object[] {
   );
 }
 
-/** The first edition's results on its own test questions, as frames. */
 export function firstEdition(read: FirstRead) {
   const measures = [...MEASURES, ...MEASURES.map(multiHopMeasure)];
   const filter = where({ subset: SUBSETS });

@@ -206,7 +206,6 @@ function expectedPredictions(figures: Figures): Record<string, Expected> {
   };
 }
 
-/** Computes figures of both editions, the second's predictions, and the charts. */
 export function compareEditions(read: Answered<FreshAnswer>) {
   const pairs: MethodPair[] = [
     // The effects of RL and of the parallel prompt.
@@ -281,7 +280,6 @@ export function compareEditions(read: Answered<FreshAnswer>) {
 const points = (share: number): string => `${Math.round(100 * share)} points`;
 const GAP = { ...EM, kind: 'difference' };
 
-/** The predictions about other benchmarks. */
 const EXPECTED_ELSEWHERE: Readonly<Record<string, Expected>> = {
   'exact match after the warm-up, minus that of the first edition': {
     prediction: (limit) =>
@@ -314,7 +312,6 @@ const EXPECTED_ELSEWHERE: Readonly<Record<string, Expected>> = {
   },
 };
 
-/** Figures of both editions on other benchmarks, their predictions, and a chart. */
 export function compareElsewhere(read: Answered<FreshAnswer>) {
   const pairs: MethodPair[] = [
     [OURS, SEARCH_R1],

@@ -98,7 +98,6 @@ export const realRunName = ({ method, seed, topK = DEFAULT_TOP_K }: RealRun): st
     '-',
   );
 
-/** The folder of a trained run's adapter. */
 export const adapterPath = (run: RealRun, root = ADAPTERS): string => join(root, realRunName(run));
 
 /** The adapter that a run answers with; undefined for the initial model itself. */
@@ -169,7 +168,6 @@ export function realConfig({ method, seed }: RealRun): TrainConfig {
   );
 }
 
-/** The rollout of a run, within the limits of its training. */
 export function realRollout({ method, topK = DEFAULT_TOP_K }: RealRun): RolloutConfig {
   const trained = realConfig(TRAINED[0]).rollout;
   return rolloutSchema.parse({ ...trained, ...METHODS.get(method).rollout, topK });
@@ -185,7 +183,6 @@ export function missingInputs(model = MODEL, benchmarks = BENCHMARKS): string | 
 }
 
 export interface RealWorld {
-  /** The passages of all benchmarks. */
   passages: Passage[];
   retriever: Retriever;
   /** Training questions with graphs. */
@@ -232,7 +229,6 @@ export async function loadRealWorld(root = BENCHMARKS): Promise<RealWorld> {
   };
 }
 
-/** The test questions of a run. */
 export const askedQuestions = ({ test }: Pick<RealWorld, 'test'>, topK?: number): Question[] =>
   topK === undefined
     ? test

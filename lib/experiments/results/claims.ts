@@ -19,11 +19,9 @@ export interface ClaimPart {
 /** Finds the figures that decide a claim; empty if the result lacks them. */
 type FindParts = (result: ResultParts) => ClaimPart[];
 
-/** What decides a claim. */
 export interface Evidence {
   /** Id of the notebook cell that shows it. */
   cell: string;
-  /** What must hold. */
   rule: string;
   parts: FindParts;
   /** Why the figures decide nothing, given the result; null if they do. */

@@ -35,7 +35,6 @@ import { createLookupPolicy } from './lookup.js';
 const BATCH_SIZE = 128;
 /** A wasm heap is limited to 2 GB, and fragments. */
 const WASM_BATCH_SIZE = 16;
-/** Number of questions per batch. */
 export const evaluationBatchSize = (backend: string): number =>
   backend === 'wasm' ? WASM_BATCH_SIZE : BATCH_SIZE;
 
@@ -114,7 +113,6 @@ export async function answerInBatches(
     : questions.map(({ id }) => answered.get(id)!);
 }
 
-/** Answers the evaluated questions of the small world with a run's policy. */
 async function answerWorld(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
   const { backend, world } = context;
   const measurements = await answerInBatches(
@@ -157,7 +155,6 @@ interface SampleJob<T> {
   keep: (question: Question, trajectory: Trajectory) => T;
 }
 
-/** Answers the given questions greedily with a run's policy. */
 export async function answerSample<T>(
   run: PolicyRun,
   { backend, world, onFraction }: WorkContext,

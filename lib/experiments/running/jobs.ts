@@ -39,7 +39,6 @@ export interface RunJobsOptions {
  */
 const MAX_RESIDENT_BYTES = 3e9;
 
-/** The file with the finished part of a job. */
 const journalFile = (folder: string, { key }: Job<unknown>): string =>
   join(folder, `${key}.part.jsonl`);
 
@@ -120,7 +119,6 @@ async function writeMerged(
   await recordStore(folder).write(job.key, { hash: job.hash, provenance, value });
 }
 
-/** A job as sent to a worker. */
 export interface Task {
   experiment: string;
   input: unknown;

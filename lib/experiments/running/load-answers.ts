@@ -30,7 +30,6 @@ export async function readCurves(
   return (await Promise.all(curves)).flat();
 }
 
-/** The answers and training curves of runs. */
 export interface AnsweredRuns extends Answered {
   curves: CurvePoint[];
 }

@@ -96,7 +96,6 @@ const distinct = (values: readonly unknown[]): unknown => {
   return all.length > 1 ? all : all[0];
 };
 
-/** Merges the provenance of several records. */
 export function mergeProvenance(
   done: readonly Done<unknown, unknown>[],
   more: Provenance = {},

@@ -5,7 +5,6 @@ import type { PolicyRun } from './policy-runs.js';
 /** An initial model is published with every n-th line of its metrics. */
 export const PUBLISH_EVERY = 20;
 
-/** Seeds of the initial models. */
 export const INIT_SEEDS = [1, 2, 3];
 
 /** Seeds of RL in the main comparison; ablations use the first. */

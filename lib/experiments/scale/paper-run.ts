@@ -172,7 +172,6 @@ const METRICS = {
 type Metric = keyof typeof METRICS;
 const METRIC_NAMES = Object.keys(METRICS) as Metric[];
 const COMPARED: readonly Metric[] = ['rollout_seconds', 'step_seconds'];
-/** The parts of a step's time. */
 const PARTS = [
   ['writing', 'decodingMs'],
   ['reading', 'readingMs'],
@@ -227,7 +226,6 @@ function simulateSteps(
   });
 }
 
-/** The median with the range. */
 const spread = (values: readonly number[]): Interval => {
   return { value: quantile(values, 0.5)!, low: min(values)!, high: max(values)! };
 };

@@ -124,6 +124,5 @@ const CHARTS: Readonly<Record<string, Draw>> = {
   ),
 };
 
-/** The charts by name. */
 export const drawTrainings = (tables: Tables): Record<string, Chart> =>
   Object.fromEntries(Object.entries(CHARTS).map(([name, draw]) => [name, draw(tables)]));

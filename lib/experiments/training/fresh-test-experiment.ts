@@ -55,7 +55,6 @@ function stageFolders({ run, step }: Stage): PolicyFolders {
   return { model, adapter: step < steps ? join(adapter, stepFolder(step)) : adapter };
 }
 
-/** Answers a fresh test with a run's policy at a step. */
 async function answerFreshTest(
   test: TrainingTestSpec,
   stage: Stage,
@@ -77,7 +76,6 @@ async function answerFreshTest(
 /** For the test on one core, for estimates only. */
 const ROUGH_SECONDS = 60;
 
-/** Jobs of the stages whose runs are trained. */
 async function listStageJobs(test: TrainingTestSpec): Promise<Job<Stage>[]> {
   const draw = await freshTestHash(test);
   const data = await dataHash();
@@ -109,7 +107,6 @@ export interface Training {
   step: number;
   /** Passages per query, if they are compared. */
   k?: number;
-  /** The name of the test. */
   test: string;
 }
 
@@ -143,13 +140,11 @@ const readVariant = (name: string): { method: string; k?: number } => {
   return { method, ...(k !== undefined && { k: Number(k) }) };
 };
 
-/** The distinct stages of all groups. */
 export const listStages = ({ groups }: Pick<TrainingTest, 'groups'>): Stage[] => {
   const stages = groups().flatMap((group) => group.stages);
   return [...new Map(stages.map((stage) => [stageName(stage), stage])).values()];
 };
 
-/** The distinct runs of all groups. */
 export const listTestRuns = (test: Pick<TrainingTest, 'groups'>): PolicyRun[] => [
   ...new Map(listStages(test).map(({ run }) => [runName(run), run])).values(),
 ];

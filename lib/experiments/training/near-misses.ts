@@ -75,7 +75,6 @@ export function addNearMisses(world: Pick<World, 'passages' | 'questions'>): Pas
   });
 }
 
-/** The world with near misses among its passages. */
 export const withNearMisses = memoised((world: World): World => {
   const passages = addNearMisses(world);
   const retriever = createBm25Retriever(passages, { titleWeight: TITLE_WEIGHT });

@@ -59,7 +59,6 @@ export const svg = builder<SVGElementTagNameMap>((name) =>
 export const byId = <E extends HTMLElement = HTMLElement>(id: string): E | null =>
   document.getElementById(id) as E | null;
 
-/** A table with caption and scoped column headers. */
 export function table(
   caption: string,
   columns: readonly string[],

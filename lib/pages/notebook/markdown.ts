@@ -93,9 +93,7 @@ export function attachedPicture(
 
 export interface MarkdownRenderer {
   render: (markdown: string, attachments?: Attachments) => Content;
-  /** The headings rendered so far, in order. */
   headings: Heading[];
-  /** The texts of the paragraphs rendered so far, in order. */
   paragraphs: string[];
 }
 

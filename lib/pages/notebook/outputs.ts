@@ -17,7 +17,6 @@ import { createMarkdown, picture, PICTURES, type MarkdownRenderer } from './mark
 import { isPlainHtml, isPlainSvg } from './plain.js';
 import { terminalText } from './terminal-text.js';
 
-/** State while a page is rendered. */
 export interface Rendering {
   markdown: MarkdownRenderer;
   numCharts: number;

@@ -105,7 +105,6 @@ function shareScale(rows: readonly Row[]): { domain: unknown } {
   return { domain: extent([0, 1, ...numbers]) };
 }
 
-/** Exchanges the axes of a layer. */
 function swapAxes({ encoding, ...layer }: VegaLiteSpec): VegaLiteSpec {
   const { x, y, y2, xOffset, ...rest } = encoding as Record<string, VegaLiteSpec | undefined>;
   const names = { ...x, axis: { labelLimit: LABEL_WIDTH } };

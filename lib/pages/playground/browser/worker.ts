@@ -19,10 +19,8 @@ import { installWasmKernels } from '../../../tensor/wasm.js';
 import type { PlaygroundSetup } from '../setup.js';
 import { delayRetriever, pacePolicy } from './pacing.js';
 
-/** Contents of a folder's files by name. */
 export type FolderFiles = Record<string, Uint8Array<ArrayBuffer>>;
 
-/** What a worker needs. */
 export interface WorkerParts extends Pick<PlaygroundSetup, 'titleWeight' | 'analyzer'> {
   wasm: Uint8Array<ArrayBuffer>;
   passages: string;
