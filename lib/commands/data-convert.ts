@@ -107,7 +107,6 @@ function withUniqueIds(questions: readonly Question[]): readonly Question[] {
   return questions;
 }
 
-/** Formats rows as lines or as a JSON array. */
 function* formatRows(rows: Iterable<object>, ending: '.json' | '.jsonl'): Generator<string> {
   const isArray = ending === '.json';
   let separator = isArray ? '[\n' : '';

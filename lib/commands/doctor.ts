@@ -169,7 +169,6 @@ export function checkNode(version: string): Finding {
   return version.localeCompare(minimum, 'en', { numeric: true }) >= 0 ? detail : missing(detail);
 }
 
-/** Checks tslab and its ZeroMQ. */
 function checkTslab(): Finding {
   const version = optionalVersion('tslab');
   const zeromq = createRequire(path.join(optionalFolder('tslab'), 'package.json'))('zeromq') as {
@@ -184,7 +183,6 @@ export function checkLab({ found, tried }: LabSearch): Finding {
     : missing(`not found in ${tried.join(', ') || 'PATH: there is no Python'}`);
 }
 
-/** Checks whether JupyterLab has our kernel. */
 export async function checkKernel(
   { found }: LabSearch,
   listKernelspecs = readKernelspecs,

@@ -36,7 +36,6 @@ interface Planned {
   line: string;
 }
 
-/** The remaining work of an experiment, with an estimate. */
 async function planExperiment(
   experiment: Experiment,
   { out, force, train = true }: RunOptions,

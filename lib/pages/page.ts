@@ -49,7 +49,6 @@ const PERCENT = /<(script|pre)\b[^]*?<\/\1>|<[^>]*>|(?<number>\d) %/g;
 const keepPercents = (html: string): string =>
   html.replace(PERCENT, (match, _, number?: string) => (number ? `${number}\u00a0%` : match));
 
-/** Renders a complete HTML document. */
 export function pageHtml(page: Page): string {
   const { contentId = 'content', styles = '', scripts = [], laterScript = '', policy } = page;
   const style = `${readStyles('page.css', import.meta.url)}${styles}`;

@@ -23,7 +23,6 @@ const SIZES = { train: 100, dev: 40, kept: 100 };
 /** The small world, made from its seed. */
 export const smallWorld = (): World => makeWorld(createRandom(SEED), SIZES);
 
-/** Writes the small world to a folder. */
 export async function writeSmallWorld(folder: string): Promise<void> {
   const world = smallWorld();
   const { things, passages } = world;

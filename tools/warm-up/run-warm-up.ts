@@ -54,7 +54,6 @@ export interface WarmUpRun {
   checkpointEvery: number;
 }
 
-/** The number of steps of all stages. */
 export const totalSteps = (stages: readonly WarmUpStage[]): number =>
   sum(stages, ({ steps }) => steps);
 

@@ -21,7 +21,6 @@ import {
   TRAJECTORIES_FILE,
 } from '../../policy/folders/folder-settings.js';
 
-/** Options that name an output. */
 const OUTPUTS = ['out', 'page', 'trajectories'];
 /** Endings of files that no command writes: their readers would fail. */
 const COMPRESSED = /\.(gz|zst|bz2|xz|zip)$/i;

@@ -14,7 +14,6 @@ export interface Evaluation {
   name: string;
   settings: Readonly<Record<string, unknown>>;
   answers: Answer[];
-  /** For people. */
   summary: string;
 }
 

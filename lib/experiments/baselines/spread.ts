@@ -51,7 +51,6 @@ export interface Spread {
   deviation: number;
 }
 
-/** How often a method was trained. */
 export interface Trainings {
   method: string;
   model: string;

@@ -35,7 +35,6 @@ import {
   type RequestCosts,
 } from './measuring.js';
 
-/** The measurements of one retriever, or of all. */
 export interface Latency {
   measurements: LatencyMeasurement[];
   /** Single searches without request and turn; only for the embedded retriever. */

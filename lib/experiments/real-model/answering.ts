@@ -160,7 +160,6 @@ const answeringJob = async (run: RealRun): Promise<Job<RealRun>> => ({
   seconds: ROUGH_SECONDS.batched * sum(askedBenchmarks(run), (name) => numTest(name, run.topK)),
 });
 
-/** Greedy answers of every trained run. */
 export const realModelComputation = defineComputation<RealRun, Answers<RealRun>>({
   missing: missingInputs,
   prepare: realTraining,
@@ -214,7 +213,6 @@ export interface FreshRun extends RealRun {
   edition: Edition;
 }
 
-/** A test, and the runs that answer it. */
 export interface EditionsTest {
   /** File in `data/reader` with the ids of its questions. */
   file: string;

@@ -236,8 +236,8 @@ export const askedQuestions = ({ test }: Pick<RealWorld, 'test'>, topK?: number)
 
 /** The timed questions, equally many of both types. */
 export const timedBenchmarkQuestions = ({ test }: Pick<RealWorld, 'test'>): Question[] =>
-  ['parallelizable', 'sequential'].flatMap((shape) =>
+  ['parallelizable', 'sequential'].flatMap((type) =>
     test
-      .filter((question) => isFrom(MULTI_HOP)(question) && questionType(question) === shape)
+      .filter((question) => isFrom(MULTI_HOP)(question) && questionType(question) === type)
       .slice(0, NUM_TIMED),
   );

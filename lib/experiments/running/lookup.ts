@@ -115,7 +115,6 @@ export function createLookupPolicy(
       .flatMap(({ text }) => patterns.get(added)!.map((pattern) => pattern.exec(text)?.[1]))
       .find((value) => value !== undefined) ?? UNKNOWN;
 
-  /** The next action after a transcript. */
   const act = (transcript: string): string => {
     const question = /Question: (.*)\n/.exec(transcript)?.[1] ?? '';
     const { wording, names } = masked(question, openings);

@@ -16,7 +16,6 @@ export const RECORDED = packagePath('data', 'results');
 /** Provenance key of a record that was not, or only partly, computed here. */
 export const NOTE = 'recorded';
 
-/** A job with its record. */
 export interface Done<Input, Value> {
   job: Job<Input>;
   record: ResultRecord<Value>;

@@ -7,7 +7,6 @@ import type { TrainingRow } from '../../report/training-rows.js';
 import { conditionsChart, type ConditionRow } from '../results/judged-predictions.js';
 import type { Training, TrainingTestResults } from './fresh-test-experiment.js';
 
-/** A condition with the test that judged it. */
 export type TestedCondition = ConditionRow & { test: string };
 
 interface Tables {

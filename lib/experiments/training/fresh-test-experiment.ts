@@ -117,7 +117,6 @@ export interface StageGroup extends Omit<Training, 'k' | 'test'> {
 
 interface TrainingTestSpec extends FreshTest {
   title: string;
-  /** Whether near misses are added to the passages. */
   nearMisses?: boolean;
   groups: () => readonly StageGroup[];
   /** Default: ParallelSearch with Search-R1. */

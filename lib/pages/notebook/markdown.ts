@@ -52,7 +52,6 @@ export function picture(mime: string, text: string, alt = ''): Markup {
 const base64Picture = (mime: string, base64: string, alt: string): Markup =>
   markup('img', { alt, src: `data:${mime};base64,${base64}` });
 
-/** MIME types of picture files. */
 const ENDINGS: Readonly<Record<string, string>> = {
   '.svg': MIME.svg,
   '.jpg': 'image/jpeg',

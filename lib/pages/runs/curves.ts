@@ -10,7 +10,6 @@ import { chartFigure, vegaDrawing } from '../figures.js';
 import type { StepMetrics } from '../../training/run-folder.js';
 import type { BandPoint } from './reference.js';
 
-/** A metric of a run over its steps. */
 export interface Curve {
   name: string;
   metric: string;

@@ -45,7 +45,6 @@ interface PlayerOptions {
   onFailure: (reason: string) => void;
 }
 
-/** Creates a method's player: its worker, column and lane. */
 function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
   const column = createColumn(method, options.tip);
   const { name, title, rollout } = method;

@@ -125,7 +125,6 @@ function figureNode(title: string, columns: Parameters<typeof drawDiagram>[1]): 
   return h('figure.diagram', { 'aria-label': title }, h('figcaption', title), drawing);
 }
 
-/** The article about a trajectory. */
 export function detailNode(index: number, options: DetailOptions): HTMLElement {
   const trajectory = options.data.trajectories[index];
   const { method, question, metadata, turns, exactMatch } = trajectory;
