@@ -76,13 +76,13 @@ export const withoutTexts = <T extends Measurement>(measurement: T): T => ({
 });
 
 /** Replaces recorded answers with new ones, without their texts. */
-export const mergeRecorded = <Run>(recorded: Answers<Run>, kept: readonly unknown[]) =>
+const mergeRecorded = <Run>(recorded: Answers<Run>, kept: readonly unknown[]) =>
   mergeAnswers(
     recorded,
     (kept as Measurement[][]).map((batch) => batch.map(withoutTexts)),
   );
 
-export const hashAdapters = (...folders: (string | undefined)[]): Promise<string> =>
+const hashAdapters = (...folders: (string | undefined)[]): Promise<string> =>
   contentHash(
     folders.flatMap((folder) => (folder ? join(folder, 'adapter_model.safetensors') : [])),
   );
@@ -256,7 +256,7 @@ const EDITIONS = {
   second: { root: READER, warmUp: join(READER, 'warm-up'), base: 'reader' },
 };
 
-export async function hashEdition(run: FreshRun): Promise<string> {
+async function hashEdition(run: FreshRun): Promise<string> {
   if (run.edition === 'none') return 'none';
   const { root, warmUp } = EDITIONS[run.edition];
   return hashAdapters(warmUp, answeringAdapter(run, root));
@@ -299,7 +299,7 @@ export function answeringRun(run: FreshRun): FreshRun {
 
 export const testFile = ({ file }: EditionsTest): string => join(READER, file);
 
-export function readQuestionIds(test: EditionsTest): string[] {
+function readQuestionIds(test: EditionsTest): string[] {
   const drawn = readJson(testFile(test)) as string[] | { questions: string[] };
   return Array.isArray(drawn) ? drawn : drawn.questions;
 }

@@ -41,7 +41,7 @@ export const readResult = (file: string): ExperimentResult | null =>
  * @throws RangeError for an unknown experiment, Error with the command that computes
  * missing answers
  */
-export async function ensureResult(name: string, folder = RESULTS): Promise<ExperimentResult> {
+async function ensureResult(name: string, folder = RESULTS): Promise<ExperimentResult> {
   const experiment = EXPERIMENTS.find((one) => one.name === name && one.result);
   if (!experiment)
     throw new RangeError(
