@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { mean, sum } from 'd3-array';
 import { packagePath } from '../lib/io/paths.js';
-import { trainingEnvironment } from '../lib/io/processes.js';
+import { trainingEnvironment } from '../lib/tensor/backend-names.js';
 import { readTokenizer } from '../lib/policy/folders/folder-settings.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
 import type { Trajectory } from '../lib/rollout/trajectory.js';

@@ -9,7 +9,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { packagePath } from '../lib/io/paths.js';
-import { trainingEnvironment } from '../lib/io/processes.js';
+import { trainingEnvironment } from '../lib/tensor/backend-names.js';
 import { loadModel } from '../lib/policy/folders/model-folder.js';
 import { LocalPolicy } from '../lib/policy/local-policy.js';
 import { createRandom } from '../lib/random.js';

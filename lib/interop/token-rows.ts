@@ -1,6 +1,6 @@
 /**
  * Reads recorded rollouts with token ids, masks and log-probs in the formats of four
- * trainers. Made for an audit: lengths are as recorded, right or wrong, and nothing is
+ * trainers. Serves `audit`: lengths are as recorded, right or wrong, and nothing is
  * padded or cut.
  */
 import { z } from 'zod';

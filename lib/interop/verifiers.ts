@@ -1,6 +1,7 @@
 /**
  * Rollouts in the format of verifiers (Prime Intellect), version 1: `traces.jsonl`, one
- * episode per line with a graph of messages, each with the token ids that it adds.
+ * episode per line with a graph of messages, each with the token ids that it adds. Serves
+ * `import` and `export verifiers`; `audit` reads the same files with `token-rows.ts`.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';

@@ -1,9 +1,6 @@
-/** Child processes: peers, workers that answer requests, and scripts that run once. */
-import { fork, spawn, type ChildProcess } from 'node:child_process';
-import { on, once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
-import { createInterface } from 'node:readline';
+/** Child processes that answer: peers and workers. Scripts are in `scripts.ts`. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { on } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker as Thread } from 'node:worker_threads';
 import pLimit from 'p-limit';
@@ -29,10 +26,10 @@ export function endWithParent(): void {
  * stops it, and libtensorflow is not interrupted (see lib/tensor/native.ts). On Windows,
  * a detached process would open a window.
  */
-const DETACHED = { detached: process.platform !== 'win32' };
+export const DETACHED = { detached: process.platform !== 'win32' };
 
 /** Node's options for a module that may not be compiled. */
-const loaderFor = (file: string): string[] =>
+export const loaderFor = (file: string): string[] =>
   file.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : [];
 
 /** Forks a process that runs the module at `url` and prints through this one. */
@@ -205,83 +202,6 @@ export async function withWorkers<Request, Reply, Note = never>(
     signal.removeEventListener('abort', stop);
     stop();
   }
-}
-
-/** Whether the CPU multiplies bfloat16 matrices (AMX); otherwise bfloat16 is slower. */
-const hasAmx = (): boolean =>
-  existsSync('/proc/cpuinfo') && readFileSync('/proc/cpuinfo', 'utf8').includes('amx_bf16');
-
-export const trainingEnvironment = (threads: number): Record<string, string> => ({
-  TF_NUM_INTRAOP_THREADS: String(threads),
-  ...(hasAmx() && { ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' }),
-});
-
-interface ScriptContext {
-  signal?: AbortSignal;
-  log?: (line: string) => void;
-}
-
-export interface ScriptOptions extends ScriptContext {
-  environment?: Record<string, string>;
-}
-
-/** TensorFlow's messages on startup. */
-const NOISE = /is already registered|^$|cuda|oneDNN|cpu_feature_guard|TF-TRT/;
-
-/**
- * Runs a module that calls {@link asScript} in a new process, such as a training, and
- * passes on what it prints to stderr.
- * @param moduleUrl a `.js` file, or a `.ts` file in `tools/`
- * @param task plain data
- * @param options.environment default: one thread
- * @throws the signal's reason after the process has ended; Error with its last line if it
- * fails
- */
-export async function runScript(
-  moduleUrl: string,
-  task: object,
-  { signal, log, environment = trainingEnvironment(1) }: ScriptOptions = {},
-): Promise<void> {
-  signal?.throwIfAborted();
-  const file = fileURLToPath(moduleUrl);
-  const child = spawn(process.execPath, [...loaderFor(file), file, JSON.stringify(task)], {
-    ...DETACHED,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...environment, ...parentEnvironment() },
-  });
-  let last = '';
-  createInterface({ input: child.stderr }).on('line', (line) => {
-    if (NOISE.test(line)) return;
-    last = line;
-    log?.(line);
-  });
-  const stop = (): void => void child.kill('SIGTERM');
-  signal?.addEventListener('abort', stop, { once: true });
-  const [code] = (await once(child, 'close')) as [number | null];
-  signal?.removeEventListener('abort', stop);
-  if (code === 0) return;
-  signal?.throwIfAborted();
-  throw new Error(`${basename(file)} ended with code ${code}: ${last}`);
-}
-
-/** The child's side: works until SIGTERM; does nothing unless it is the main module. */
-export function asScript<Task>(
-  moduleUrl: string,
-  work: (task: Task, context: Required<ScriptContext>) => Promise<void>,
-): void {
-  if (process.argv[1] !== fileURLToPath(moduleUrl)) return;
-  endWithParent();
-  const controller = new AbortController();
-  process.on('SIGTERM', () =>
-    controller.abort(new Error('Stopped; run the same command to resume.')),
-  );
-  const log = (line: string): void => console.error(line);
-  const { signal } = controller;
-  work(JSON.parse(process.argv[2]) as Task, { signal, log }).catch((error: unknown) => {
-    if (!signal.aborted) log((error as Error).stack ?? '');
-    log(String(error)); // the parent repeats the last line
-    process.exitCode = 1;
-  });
 }
 
 /**

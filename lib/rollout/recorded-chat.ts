@@ -1,6 +1,7 @@
 /**
  * Turns recorded chat messages in OpenAI's format into segments. A search turn is all
- * tool calls of one assistant message, or a search in the paper's tags.
+ * tool calls of one assistant message, or a search in the paper's tags. Serves
+ * `recorded.ts` and `interop/verifiers.ts`.
  */
 import { z } from 'zod';
 import { formatList } from '../text/english.js';

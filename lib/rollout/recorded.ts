@@ -1,7 +1,10 @@
 /**
  * Reads recorded trajectories, one JSON object each, in three formats: this project's
  * `trajectories.jsonl`, plain transcripts (`id`, `question`, `golden_answers`,
- * `response`), and conversations with OpenAI's `messages` instead of `response`.
+ * `response`), and conversations with OpenAI's `messages` instead of `response`. Serves
+ * `score`, `view`, `export` and run folders. `audit` reads token ids
+ * (`interop/token-rows.ts`), `import` other trainers' files (`interop/verl.ts`, `trl.ts`,
+ * `verifiers.ts`).
  */
 import { sum } from 'd3-array';
 import { z } from 'zod';

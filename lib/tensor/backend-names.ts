@@ -1,4 +1,5 @@
 /** Backends by name, and their threads. Importing this loads no TensorFlow.js. */
+import { existsSync, readFileSync } from 'node:fs';
 
 /**
  * `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK;
@@ -23,3 +24,13 @@ export const isCpuBackend = (name: BackendName): boolean =>
 export function limitThreads(threads: number): void {
   process.env.TF_NUM_INTRAOP_THREADS ??= String(threads);
 }
+
+/** Whether the CPU multiplies bfloat16 matrices (AMX); otherwise bfloat16 is slower. */
+const hasAmx = (): boolean =>
+  existsSync('/proc/cpuinfo') && readFileSync('/proc/cpuinfo', 'utf8').includes('amx_bf16');
+
+/** Environment variables of a process that trains. */
+export const trainingEnvironment = (threads: number): Record<string, string> => ({
+  TF_NUM_INTRAOP_THREADS: String(threads),
+  ...(hasAmx() && { ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' }),
+});

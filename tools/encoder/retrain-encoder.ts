@@ -4,7 +4,7 @@ import { loadDataSet } from '../../lib/data/flashrag.js';
 import { type Passage, splitContents } from '../../lib/data/passage.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { ENCODER } from '../../lib/io/paths.js';
-import { asScript } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/scripts.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';

@@ -10,7 +10,7 @@ import {
   TRAJECTORY_SAMPLE,
 } from '../../lib/experiments/trajectories.js';
 import { SMALL_WORLD } from '../../lib/io/paths.js';
-import { asScript } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/scripts.js';
 import type { PageInfo } from '../../lib/pages/notebook/reports.js';
 import { exportPlayground, PLAYGROUND } from '../../lib/pages/playground/page.js';
 import { provenanceSection, sectionMarkup } from '../../lib/pages/sections.js';

@@ -2,7 +2,7 @@
 import type { Experiment } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { readRecords, RECORDED, RESULTS } from '../../lib/experiments/running/records.js';
-import { asScript } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/scripts.js';
 import { writeArchives } from '../../lib/io/records.js';
 
 /**

@@ -15,7 +15,7 @@ import {
   type RealRun,
 } from '../../lib/experiments/real-model/settings.js';
 import { makeInitialModel, realRunFolder } from '../../lib/experiments/real-model/train.js';
-import { asScript } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/scripts.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { trainerSettings, withSettings } from '../../lib/training/config.js';
 import { publishAdapter, trainAdapter } from './publish.js';

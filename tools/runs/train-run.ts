@@ -14,7 +14,7 @@ import {
 } from '../../lib/experiments/running/train-runs.js';
 import { withNearMisses } from '../../lib/experiments/training/near-misses.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
-import { asScript } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/scripts.js';
 import { createRandom } from '../../lib/random.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { useBackend } from '../../lib/tensor/backend.js';

@@ -9,7 +9,7 @@ import { loadDataSet } from '../../lib/data/flashrag.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/running/runs.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
-import { asScript } from '../../lib/io/processes.js';
+import { asScript } from '../../lib/io/scripts.js';
 import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 import { loadModel, saveModel } from '../../lib/policy/folders/model-folder.js';
 import type { Model } from '../../lib/policy/model/model.js';

@@ -8,8 +8,10 @@ import { pathToFileURL } from 'node:url';
 import { mean, median, sum } from 'd3-array';
 import { readLog } from '../../io/logs.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../../io/paths.js';
-import { runScript, runConcurrently, type ScriptOptions } from '../../io/processes.js';
+import { runConcurrently } from '../../io/processes.js';
+import { runScript, type ScriptOptions } from '../../io/scripts.js';
 import { contentHash } from '../../io/provenance.js';
+import { trainingEnvironment } from '../../tensor/backend-names.js';
 import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { trainerSettings } from '../../training/config.js';
@@ -152,15 +154,20 @@ const missingSeeds = (runs: readonly PolicyRun[]): number[] => [
 
 /**
  * Runs a module of `tools/`, such as a training, in its own process.
+ * @param options.environment default: one thread
  * @throws Error in an installed package, which has no `tools/`
  */
-export async function runTool(name: string, task: object, options: ScriptOptions): Promise<void> {
+export async function runTool(
+  name: string,
+  task: object,
+  { environment = trainingEnvironment(1), ...options }: ScriptOptions,
+): Promise<void> {
   const file = packagePath('tools', `${name}.ts`);
   if (!existsSync(file))
     throw new Error(
       `Expected ${file}, but this is an installed package. Train the small world's models in a clone of the project.`,
     );
-  await runScript(pathToFileURL(file).href, task, options);
+  await runScript(pathToFileURL(file).href, task, { ...options, environment });
 }
 
 /**
