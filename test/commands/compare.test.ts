@@ -120,8 +120,4 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     const { stderr } = await runCommand(['compare', 'x.jsonl', 'y.jsonl'], root);
     expect(stderr).toMatch(/^No figures of answers: x and y share no question\./);
   });
-
-  it('reports a missing run', async () => {
-    expect(await refusal(['compare', join(root, 'absent')])).toContain('absent');
-  });
 });

@@ -10,7 +10,7 @@ import { readRows } from '../../lib/interop/rows.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
 import { isFull } from '../full.js';
-import { MODEL } from '../interop/exports.js';
+import { MODEL, traceOf, writeEpisodes } from '../interop/exports.js';
 import { PATIENCE_MS, python, runPython } from '../interop/python.js';
 import { PASSAGES, QUESTIONS } from '../training/tiny.js';
 import { isBuilt, refusal, runCommand, words } from './command-line.js';
@@ -204,20 +204,11 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
   it('reports that there is nothing to import', async () => {
     const nothing = await refusal(['import', 'trl', 'typed', '--out', 'run'], root);
     expect(nothing).toMatch(/checkpoint or rollouts.* in typed/);
-    mkdirSync(at('unscored'));
-    const nodes = [
-      { message: { role: 'user', content: 'Question: Who?' } },
-      {
-        message: { role: 'assistant', content: '<answer> Bo </answer>' },
-        sampled: true,
-        parent: 0,
-      },
+    const messages = [
+      { role: 'user', content: 'Question: Who?' },
+      { role: 'assistant', content: '<answer> Bo </answer>' },
     ];
-    const task = { type: 'T', data: { idx: 0, prompt: 'Who?', answer: 'Bo' } };
-    writeFileSync(
-      at('unscored', 'traces.jsonl'),
-      JSON.stringify({ traces: [{ task, nodes, rewards: {} }] }),
-    );
+    writeEpisodes(at('unscored'), { traces: [traceOf(messages)] });
     const unscored = await refusal(['import', 'verifiers', 'unscored', '--out', 'none'], root);
     expect(unscored).toMatch(/rollouts with a reward in .*none of 1 has one/);
   });

@@ -1,17 +1,14 @@
 /**
  * A user's data on the command line: no graphs, one file per split, a compressed corpus.
  */
-import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { closeChromium, openPage, testsPages } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
-import { slow } from '../full.js';
-import { isBuilt, refusal, runCommand, startCommand, words } from './command-line.js';
+import { isBuilt, refusal, runCommand, words } from './command-line.js';
 import { linesOf, writeOwnData, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
@@ -38,31 +35,6 @@ describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
       stdout.match(/graphs.*sub-question recall, evidence recall and critical path/g),
     ).toHaveLength(1);
     expect(stdout).toMatch(/\ntime +\d+\.\d s, \d+\.\d\d s a question\n/);
-  });
-
-  slow('loses no answer that was there when it was killed (needs test:full)', async () => {
-    const many = join(root, 'many');
-    writeOwnData(many, { numTest: 8 });
-    const out = join(root, 'killed.jsonl');
-    const trajectories = join(root, 'killed-trajectories.jsonl');
-    const args = words`--data ${many} --method r1 --batch-size 1 --out ${out} --trajectories ${trajectories}`;
-    const child = startCommand([...asked(), ...args]);
-    const partial = (): string =>
-      existsSync(`${out}.partial`) ? readFileSync(`${out}.partial`, 'utf8') : '';
-    while (!partial().includes('\n')) await sleep(10);
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
-    const numKept = partial().split('\n').length - 1;
-    expect(numKept).toBeLessThan(8);
-    const { code, stderr } = await evaluate(args);
-    expect(code, stderr).toBe(0);
-    expect(Number(/Resuming: (\d+) answers/.exec(stderr)?.[1])).toBeGreaterThanOrEqual(numKept);
-    for (const file of [out, trajectories])
-      expect(linesOf<{ questionId: string }>(file).map(({ questionId }) => questionId)).toEqual(
-        Array.from({ length: 8 }, (_, i) => `test_${i}`),
-      );
-    expect(existsSync(`${out}.partial`)).toBe(false);
   });
 
   it('lists the existing splits', async () => {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { leastToMost } from '../../examples/method.js';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate/command.js';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
@@ -53,7 +53,6 @@ describe('examples/method.ts', () => {
       batchSize: 1,
       backend: 'wasm',
     });
-    vi.restoreAllMocks();
     const [line] = linesOf<Trajectory & { method: string }>(trajectories);
     expect(line.method).toBe('least-to-most');
     expect(line.segments[0].text).toMatch(

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import '../../examples/policy.js';
 import { setUp } from '../../lib/commands/common/setup.js';
 import { runEvaluate } from '../../lib/commands/evaluate/command.js';
@@ -69,7 +69,6 @@ describe('examples/policy.ts', () => {
     const remote = await answersOf({ policy: address });
     expect(calls).toBe(2);
     const local = await answersOf({ model: 'instruct-1' });
-    vi.restoreAllMocks();
     const served = { model: address, settingsHash: expect.any(String) as string };
     expect(remote).toEqual(local.map((line) => ({ ...line, ...served })));
   });

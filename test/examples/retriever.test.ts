@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import '../../examples/retriever.js';
 import { runEvaluate } from '../../lib/commands/evaluate/command.js';
 import { parseTrainConfig, trainingPreset, type Trajectory } from '../../lib/index.js';
@@ -46,7 +46,6 @@ describe('examples/retriever.ts', () => {
         batchSize: 3,
         backend: 'wasm',
       });
-      vi.restoreAllMocks();
       const found = linesOf<Trajectory>(trajectories)
         .flatMap(({ searchTurns }) => searchTurns.flatMap(({ results }) => results))
         .flatMap((result) => (result.status === 'ok' ? result.passages : []));

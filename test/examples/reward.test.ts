@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it, describe, vi } from 'vitest';
+import { expect, it, describe } from 'vitest';
 import fewSearches from '../../examples/reward.js';
 import { trainCommand } from '../../lib/commands/train.js';
 import { captured, linesOf, writeTinyWorld } from '../commands/tiny-world.js';
@@ -43,7 +43,6 @@ describe('examples/reward.ts', () => {
     captured('stderr');
     await expect(train(FILE, taken)).rejects.toThrow(/format/);
     await train(FILE);
-    vi.restoreAllMocks();
     expect(process.exitCode).toBe(0);
     expect(linesOf(join(out, 'metrics.jsonl'))[0]).toHaveProperty(['rewards/few_searches']);
   });

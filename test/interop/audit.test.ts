@@ -185,16 +185,6 @@ describe("the mask of TRL's batches", () => {
   });
 });
 
-describe('mask_length', () => {
-  it.each([
-    ['trl', trlRow, 'env_mask'],
-    ['verl', verlRow, 'response_mask'],
-  ] as const)('finds a mask longer than the ids: %s', async (_, layout, name) => {
-    const row: Record<string, number[]> = layout(await tokens());
-    expectOnly('mask_length', 3, { ...row, [name]: [...row[name], 1] });
-  });
-});
-
 describe('prefix', () => {
   it("finds the turn whose context lacks the previous turn's thoughts", async () => {
     const all = await tokens();

@@ -1,5 +1,5 @@
 /** Rollouts to verifiers and back; its own loader reads them where it is installed. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sort } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ import { isBuilt, runCommand } from '../commands/command-line.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS, TOKENIZER, tinyTraining } from '../training/tiny.js';
-import { CLEAN } from './exports.js';
+import { CLEAN, traceOf, writeEpisodes } from './exports.js';
 import { PATIENCE_MS, runPython, verifiersPython } from './python.js';
 
 const root = temporaryFolder();
@@ -133,29 +133,16 @@ describe('episodes', () => {
 
   it('have advantages within their groups, also of the same prompt', async () => {
     const folder = path.join(root, 'groups');
+    const messages = [
+      { role: 'user', content: 'Who?' },
+      { role: 'assistant', content: '<answer>Bo</answer>' },
+    ];
     const episode = (group: string, score: number): object => ({
       group: { id: group },
-      traces: [
-        {
-          task: { type: 'T', data: { idx: 0, prompt: 'Who?', answer: 'Bo' } },
-          nodes: [
-            { message: { role: 'user', content: 'Who?' } },
-            {
-              message: { role: 'assistant', content: '<answer>Bo</answer>' },
-              sampled: true,
-              parent: 0,
-            },
-          ],
-          rewards: { exact: { score, weight: 1 } },
-        },
-      ],
+      traces: [traceOf(messages, { exact: { score, weight: 1 } })],
     });
     const episodes = [episode('a', 1), episode('a', 0), episode('b', 1), episode('b', 1)];
-    mkdirSync(folder);
-    writeFileSync(
-      path.join(folder, 'traces.jsonl'),
-      episodes.map((one) => `${JSON.stringify(one)}\n`).join(''),
-    );
+    writeEpisodes(folder, ...episodes);
     const run = { method: 'parallelsearch', trainer: 'verifiers', questions: [] };
     const out = path.join(root, 'grouped');
     await importRollouts(readVerifiersRollouts(folder), { ...run, folder: out });
@@ -166,24 +153,20 @@ describe('episodes', () => {
   it('keep reasoning and parts of messages; those without a reward are left out', async () => {
     const folder = path.join(root, 'parts');
     const text = (value: string) => [{ type: 'text', text: value }];
-    const nodes = [
-      { message: { role: 'user', content: text('Question: Who?') } },
-      { message: { role: 'assistant', content: '<search> a </search>' }, sampled: true },
-      { message: { role: 'user', content: text('<information>Bo</information>') } },
-      { message: { role: 'assistant', content: '<answer> Bo </answer>' }, sampled: true },
-    ].map((node, i) => ({ ...node, ...(i > 0 && { parent: i - 1 }) }));
-    const thoughtful = structuredClone(nodes) as { message: object }[];
-    Object.assign(thoughtful[3].message, { reasoning_content: 'Hm.' });
-    const task = { type: 'T', data: { idx: 0, prompt: 'Who?', answer: 'Bo' } };
+    const answer = { role: 'assistant', content: '<answer> Bo </answer>' };
+    const asked = [
+      { role: 'user', content: text('Question: Who?') },
+      { role: 'assistant', content: '<search> a </search>' },
+      { role: 'user', content: text('<information>Bo</information>') },
+    ];
     const one = { exact: { score: 1, weight: 1 } };
     const traces = [
-      { task, nodes, rewards: one },
-      { task, nodes: thoughtful, rewards: one },
-      { task, nodes, rewards: {} },
-      { task, nodes, rewards: { exact: null } },
+      traceOf([...asked, answer], one),
+      traceOf([...asked, { ...answer, reasoning_content: 'Hm.' }], one),
+      traceOf([...asked, answer]),
+      traceOf([...asked, answer], { exact: null }),
     ];
-    mkdirSync(folder);
-    writeFileSync(path.join(folder, 'traces.jsonl'), `${JSON.stringify({ traces })}\n`);
+    writeEpisodes(folder, { traces });
     const [{ rollouts }] = await stepsIn(folder);
     expect(rollouts.map(({ score }) => score)).toEqual([1, 1, null, null]);
     const texts = rollouts.map(({ segments }) => segments.map((segment) => segment.text).join(''));
@@ -206,17 +189,8 @@ describe('episodes', () => {
       { role: 'tool', tool_call_id: 'c', content: 'Bo' },
       { role: 'assistant', content: 'Bo' },
     ];
-    const trace = {
-      task: { type: 'T', data: { idx: 0, prompt: 'Who?', answer: 'Bo' } },
-      nodes: messages.map((message, i) => ({
-        message,
-        sampled: message.role === 'assistant',
-        ...(i > 0 && { parent: i - 1 }),
-      })),
-      rewards: { exact: { score: 1, weight: 0.5 }, unscored: null },
-    };
-    mkdirSync(folder);
-    writeFileSync(path.join(folder, 'traces.jsonl'), `${JSON.stringify({ traces: [trace] })}\n`);
+    const rewards = { exact: { score: 1, weight: 0.5 }, unscored: null };
+    writeEpisodes(folder, { traces: [traceOf(messages, rewards)] });
     const steps = await stepsIn(folder);
     expect(steps).toMatchObject([
       { step: 0, rollouts: [{ prompt: 'Who?', score: 0.5, truth: { target: ['Bo'] } }] },
@@ -237,8 +211,7 @@ describe('episodes', () => {
     [{ run: { work: { step: '12' } }, traces: [] }, 'run.work.step'],
   ])('are rejected if invalid: %o', async (episode, reason) => {
     const folder = path.join(root, reason);
-    mkdirSync(folder);
-    writeFileSync(path.join(folder, 'traces.jsonl'), JSON.stringify(episode));
+    writeEpisodes(folder, episode);
     await expect(readVerifiersRollouts(folder).next()).rejects.toThrow(reason);
   });
 });

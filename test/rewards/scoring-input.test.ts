@@ -30,28 +30,6 @@ describe('scoringInput', () => {
     });
   });
 
-  it.each<[string, Segment[], object]>([
-    [
-      "ignores the environment's text",
-      segments.map((s) => (s.kind === 'information' ? { ...s, text: 'anything </think>' } : s)),
-      { answer: 'x', formatOk: true, searchTurns: [['a', 'b']] },
-    ],
-    [
-      'ignores a search that was not executed',
-      segments.slice(0, 2),
-      { answer: null, formatOk: false, searchTurns: [] },
-    ],
-    [
-      'joins consecutive policy segments',
-      [
-        segment('policy', '<think> t </think> <sea'),
-        segment('policy', 'rch> a </search>'),
-        ...segments.slice(2),
-      ],
-      { formatOk: true, searchTurns: [['a']] },
-    ],
-  ])('%s', (_, some, expected) => expect(seen(some)).toMatchObject(expected));
-
   it('has no question type for a question without a graph', () => {
     const question = { ...COMPARISON, metadata: {} };
     expect(scoringInput({ segments, searchTurns }, question).questionType).toBeUndefined();

@@ -28,6 +28,7 @@ describe('formatFault of a recorded response', () => {
     ['one search', `${THINK}\n${SEARCH}\n${INFORMATION}\n\n${THINK}${ANSWER}\n`],
     ['two searches', `${TURN}${TURN}${THINK}${ANSWER}`],
     ['no search', `${THINK}${ANSWER}`],
+    ['an empty thought', `<think></think>${ANSWER}`],
     [
       'tags in information',
       `${THINK}${SEARCH}<information>${ANSWER}</information>${THINK}${ANSWER}`,
@@ -39,15 +40,21 @@ describe('formatFault of a recorded response', () => {
   it.each([
     ['an empty response', '', 'not an answer'],
     ['no thought', ANSWER, 'expected think after start, but got answer'],
-    ['two thoughts', `${THINK}${THINK}${ANSWER}`, 'after think, but got think'],
+    [
+      'two thoughts',
+      `${THINK}${THINK}${ANSWER}`,
+      'expected search or answer after think, but got think',
+    ],
     ['no thought after information', `${TURN}${ANSWER}`, 'think after information'],
     ['no information', `${THINK}${SEARCH}${THINK}${ANSWER}`, 'information after search'],
     ['fake information', `${THINK}${INFORMATION}${THINK}${ANSWER}`, 'policy wrote'],
     ['a search at the end', `${THINK}${SEARCH}`, 'not an answer'],
     ['text after the answer', `${THINK}${ANSWER} done`, 'text outside of blocks: "done"'],
+    ['a long text', `${'x'.repeat(80)}${ANSWER}`, `text outside of blocks: "${'x'.repeat(60)}"`],
     ['an unclosed thought', `<think> a ${ANSWER}`, 'text outside of blocks'],
     ['a thought after the answer', `${THINK}${ANSWER}${THINK}`, 'nothing after answer'],
     ['an empty search', `${THINK}<search> </search>${INFORMATION}`, 'without a query'],
+    ['empty queries', `${THINK}<search> ## </search>${INFORMATION}`, 'without a query'],
     ['a notice', `${THINK}${INVALID_ACTION_NOTICE}${THINK}${ANSWER}`, 'not valid'],
     ['the long notice', `${THINK}${INVALID_ACTION_NOTICE_FULL}${THINK}${ANSWER}`, 'not valid'],
   ])('gives the reason for %s', (_, response, reason) => {
@@ -178,17 +185,6 @@ describe('executedSearches', () => {
   });
 });
 
-describe('formatFault', () => {
-  it.each([
-    [`${THINK}${THINK}`, 'expected search or answer after think, but got think'],
-    [`${'x'.repeat(80)}<answer> a </answer>`, `text outside of blocks: "${'x'.repeat(60)}"`],
-    ['<think></think><answer> a </answer>', null],
-    ['<think> a </think><search> ## </search>', 'a search without a query'],
-  ])('of %j is %j', (text, fault) => {
-    expect(formatFault([policy(text)])).toBe(fault);
-  });
-});
-
 describe('ambiguity', () => {
   it('is null without a search by the policy before the block', () => {
     expect(ambiguity([fromEnvironment('a </information> b')])).toBeNull();
@@ -203,15 +199,6 @@ describe('splitTranscript', () => {
         expect(splitTranscript(text)).toEqual(splitByPattern(text));
       }),
       { numRuns: cases(300, 2000) },
-    );
-  });
-
-  it('loses no text', () => {
-    fc.assert(
-      fc.property(roughText, (text) => {
-        const texts = splitTranscript(text).map((segment) => segment.text);
-        expect(texts.join('')).toBe(text);
-      }),
     );
   });
 

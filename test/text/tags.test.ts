@@ -93,15 +93,6 @@ describe('nextAction', () => {
 });
 
 describe('formatting and parsing', () => {
-  it('round-trip searches', () => {
-    fc.assert(
-      fc.property(fc.array(phrase, { minLength: 1, maxLength: 5 }), (queries) => {
-        const text = formatSearch(queries);
-        expect(nextAction(text)).toEqual({ kind: 'search', queries, end: text.length });
-      }),
-    );
-  });
-
   it('reject queries that cannot be parsed back', () => {
     for (const queries of [[], [' '], ['a ## b'], ['a </search>']]) {
       expect(() => formatSearch(queries), JSON.stringify(queries)).toThrow(RangeError);
@@ -109,7 +100,7 @@ describe('formatting and parsing', () => {
     expect(() => formatBlock('think', 'a <answer> b')).toThrow('<answer>');
   });
 
-  it.each([',', ';', '|'])('round-trip searches with separator %s', (separator) => {
+  it.each(['##', ',', ';', '|'])('round-trip searches with separator %s', (separator) => {
     fc.assert(
       fc.property(fc.array(phrase, { minLength: 1, maxLength: 5 }), (phrases) => {
         const queries = phrases.map((text) => text.replaceAll(separator, '.'));

@@ -1,11 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeEach, afterEach, expect, it } from 'vitest';
-import type { Channel } from '../../lib/io/processes.js';
 import { fromNamedArrays, toNamedArrays } from '../../lib/policy/model/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { TrainedAdapter } from '../../lib/training/adapter.js';
 import { Ranks } from '../../lib/training/ranks.js';
+import { connect } from './channels.js';
 import { tinyModel } from './tiny.js';
 
 const ROW = { tokenIds: [5, 9, 31, 7], lossMask: [0, 1, 0, 1] };
@@ -167,26 +167,6 @@ it('runs frozen layers once for the reference and an update, and frees their out
   expect(tf.memory().numTensors).toBe(made);
   upper.dispose();
 });
-
-/** Both ends of a channel within this process. */
-function connect(): Channel[] {
-  const sides = [0, 1].map(() => ({ sent: [] as unknown[], wake: () => {} }));
-  return [0, 1].map((own) => {
-    const [here, there] = [sides[own], sides[1 - own]];
-    return {
-      send: (value: unknown) => {
-        here.sent.push(value);
-        here.wake();
-      },
-      receive: async () => {
-        while (there.sent.length === 0)
-          await new Promise<void>((resolve) => void (there.wake = resolve));
-        return there.sent.shift();
-      },
-      close: () => {},
-    };
-  });
-}
 
 it('updates on two ranks as on one', async () => {
   const rows = [ROW, { ...ROW, tokenIds: [5, 9, 31, 8] }];

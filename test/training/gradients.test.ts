@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
+import type { LoraOptions } from '../../lib/policy/folders/peft.js';
 import { createAdapter, mergeAdapter, withAdapter } from '../../lib/policy/model/lora.js';
 import { rotaryTable } from '../../lib/policy/model/transformer.js';
 import { disposeWeights, type Weights } from '../../lib/policy/model/weights.js';
@@ -228,18 +229,20 @@ describe('gradients one layer at a time', () => {
     },
   );
 
-  it('of an adapter applied separately equal those of the merged weights', async () => {
-    const adapter = mapWeights(createAdapter(CONFIG, LORA, createRandom('adapter')), (t) =>
+  /** An adapter with the value head, and options that apply it separately. */
+  const separate = (lora: LoraOptions) => {
+    const adapter = mapWeights(createAdapter(CONFIG, lora, createRandom('adapter')), (t) =>
       tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
     );
-    const trained = { ...adapter, value: value() };
+    const buildWeights = (newest: Weights) => withAdapter(weights, newest, lora);
+    return { trained: { ...adapter, value: value() }, beside: { buildWeights, isAdapter: true } };
+  };
+
+  it('of an adapter applied separately equal those of the merged weights', async () => {
+    const { trained, beside } = separate(LORA);
     const merged = await gradientsOf(trained, {
       buildWeights: ({ value: _, ...newest }) => mergeAdapter(weights, newest, LORA),
     });
-    const beside = {
-      buildWeights: (newest: Weights) => withAdapter(weights, newest, LORA),
-      isAdapter: true,
-    };
     expectClose(await gradientsOf(trained, beside), merged);
     expectClose(
       await gradientsOf(trained, { ...beside, temperature: 1, isCheckpointed: true }),
@@ -253,14 +256,7 @@ describe('gradients one layer at a time', () => {
   });
 
   it('are equal for any budget of saved projections; saved ones are not recomputed', async () => {
-    const adapter = mapWeights(createAdapter(CONFIG, LORA, createRandom('adapter')), (t) =>
-      tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
-    );
-    const trained = { ...adapter, value: value() };
-    const beside = {
-      buildWeights: (newest: Weights) => withAdapter(weights, newest, LORA),
-      isAdapter: true,
-    };
+    const { trained, beside } = separate(LORA);
     const runs = [];
     const before = tf.memory().numTensors;
     for (const budgetBytes of [0, 5000, Infinity]) {
@@ -289,15 +285,7 @@ describe('gradients one layer at a time', () => {
   });
 
   it('stop at the lowest trained layer and equal those of the whole pass', async () => {
-    const lora = { ...LORA, layersToTransform: [1] };
-    const adapter = mapWeights(createAdapter(CONFIG, lora, createRandom('adapter')), (t) =>
-      tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
-    );
-    const trained = { ...adapter, value: value() };
-    const beside = {
-      buildWeights: (newest: Weights) => withAdapter(weights, newest, lora),
-      isAdapter: true,
-    };
+    const { trained, beside } = separate({ ...LORA, layersToTransform: [1] });
     const whole = await gradientsOf(trained, beside);
     const before = tf.memory().numTensors;
     const parts = await gradientsOf(trained, { ...beside, isCheckpointed: true });

@@ -1,6 +1,5 @@
 /** Several ranks in one process: the result is bit-identical to that of one rank. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Channel } from '../../lib/io/processes.js';
 import { toNamedArrays } from '../../lib/policy/model/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import type { TrainConfig } from '../../lib/training/config.js';
@@ -8,31 +7,8 @@ import { ALONE, Ranks } from '../../lib/training/ranks.js';
 import type { StepResult, Trainer } from '../../lib/training/trainer.js';
 import { createTrainer } from '../../lib/training/trainers.js';
 import { cases, isFull } from '../full.js';
+import { connect } from './channels.js';
 import { chattyModel, TASK, tinyTraining } from './tiny.js';
-
-/** Both ends of a connection; messages are copied, as between processes. */
-function connect(): [Channel, Channel] {
-  const ends = [0, 1].map(() => ({
-    messages: [] as unknown[],
-    waiting: [] as ((message: unknown) => void)[],
-  }));
-  const channel = (here: number): Channel => ({
-    send: (message) => {
-      const { messages, waiting } = ends[1 - here];
-      const copy: unknown = structuredClone(message);
-      const next = waiting.shift();
-      if (next) next(copy);
-      else messages.push(copy);
-    },
-    receive: () => {
-      const { messages, waiting } = ends[here];
-      if (messages.length > 0) return Promise.resolve(messages.shift());
-      return new Promise((resolve) => waiting.push(resolve));
-    },
-    close: () => undefined,
-  });
-  return [channel(0), channel(1)];
-}
 
 function connectRanks(size: number): Ranks[] {
   const pairs = Array.from({ length: size - 1 }, connect);

@@ -125,6 +125,13 @@ const settings = (): Parameters<typeof runEvaluate>[0] => ({
   backend: 'wasm',
 });
 
+/** Evaluates until the server has answered some requests; then it works again. */
+async function interruptAfter(numRequests: number, more: object = {}): Promise<void> {
+  working = numRequests;
+  await expect(runEvaluate({ ...settings(), ...more })).rejects.toThrow('out of credit');
+  working = Infinity;
+}
+
 describe('evaluate --policy chat:', () => {
   it('answers with tool calls, several per turn', async () => {
     await runEvaluate({ ...settings(), price: { read: 1, written: 2 } });
@@ -160,19 +167,19 @@ describe('evaluate --policy chat:', () => {
   });
 
   it('resumes after a failure: no question is lost or asked twice', async () => {
-    working = 90;
-    await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
+    await interruptAfter(90);
     const saved = linesOf<{ item: { result: QuestionResult } }>(`${out}.partial`).map(
       ({ item }) => item.result.questionId,
     );
     expect(saved.length).toBeGreaterThan(30);
     expect(printed.stderr).toContain(`${saved.length} answers are saved`);
-    working = Infinity;
     server.requests.splice(0);
     await runEvaluate(settings());
     const asked = server.requests.map(({ messages }) => (messages[0] as TextMessage).content);
     for (const id of saved)
       expect(asked.filter((text) => text.includes(`Ada ${id.slice(1)} or`))).toEqual([]);
+    // Of all answers, also the saved ones.
+    expect(printed.stdout).toContain(`${20 * NUM_QUESTIONS} read`);
     const ids = linesOf<QuestionResult>(out).map(({ questionId }) => questionId);
     expect(ids).toEqual(Array.from({ length: NUM_QUESTIONS }, (_, i) => `q${i}`));
     expect(existsSync(`${out}.partial`)).toBe(false);
@@ -196,10 +203,8 @@ describe('evaluate --policy chat:', () => {
   });
 
   it('keeps answers to questions beyond a smaller --limit', async () => {
-    working = 90;
-    await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
+    await interruptAfter(90);
     const numSaved = linesOf(`${out}.partial`).length;
-    working = Infinity;
     await runEvaluate({ ...settings(), limit: 2 });
     expect(linesOf(out)).toHaveLength(2);
     expect(linesOf(`${out}.partial`).length).toBeGreaterThanOrEqual(numSaved);
@@ -254,9 +259,7 @@ describe('evaluate --policy chat:', () => {
     expect(saved).toBeGreaterThan(20);
     expect(printed.stderr).toContain(`${saved} answers are saved`);
     isBroken = ({ messages }) => JSON.stringify(messages).includes('Ada 17 or');
-    working = 30;
-    await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
-    working = Infinity;
+    await interruptAfter(30);
     await runEvaluate(settings());
     isBroken = () => false;
     expect(existsSync(`${out}.partial`)).toBe(false);
@@ -272,12 +275,10 @@ describe('evaluate --policy chat:', () => {
           : Promise.resolve(queries.map(() => [])),
     });
     const ids = Array.from({ length: NUM_QUESTIONS / 10 }, (_, i) => `q${10 * i + 7}`);
-    working = 90;
-    await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
+    await interruptAfter(90);
     const saved = linesOf<{ item: { result: QuestionResult } }>(`${out}.partial`);
     expect(saved.length).toBeGreaterThan(20);
     for (const { item } of saved) expect(ids).not.toContain(item.result.questionId);
-    working = Infinity;
     await runEvaluate(settings());
     vi.mocked(createRetriever).mockReset();
     for (const { questionId, timedOutQueries } of linesOf<QuestionResult>(out))
@@ -297,7 +298,6 @@ describe('evaluate --policy chat:', () => {
           ? Promise.reject(new Error('it is down'))
           : Promise.resolve(queries.map(() => [])),
     });
-    working = Infinity;
     await runEvaluate(settings());
     vi.mocked(createRetriever).mockReset();
     expect(printed.stdout).toMatch(/^failed +searches for 1 questions, .*: q17$/m);
@@ -305,12 +305,10 @@ describe('evaluate --policy chat:', () => {
   });
 
   it('keeps answers of other settings and processes, and resumes at another address', async () => {
-    working = 50;
     writeFileSync(out, '');
-    await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
+    await interruptAfter(50);
     expect(printed.stderr).toContain('answers.jsonl exists. It is replaced when');
     const saved = await readFile(`${out}.partial`, 'utf8');
-    working = Infinity;
     server.requests.splice(0);
     await expect(runEvaluate({ ...settings(), topK: 1 })).rejects.toThrow(/holds \d+ of others/);
     const link = join(root, 'link.jsonl');
@@ -356,9 +354,7 @@ describe('evaluate --policy chat:', () => {
     const encoder = join(root, 'encoder');
     cpSync('test/fixtures/encoders/minilm', encoder, { recursive: true });
     const dense = { ...settings(), retriever: 'exact', encoder, index: join(root, 'vectors') };
-    working = 50;
-    await expect(runEvaluate(dense)).rejects.toThrow('out of credit');
-    working = Infinity;
+    await interruptAfter(50, dense);
     const prompts = { query: 'find: ' };
     writeFileSync(join(encoder, 'config_sentence_transformers.json'), JSON.stringify({ prompts }));
     const again = runEvaluate({ ...dense, index: join(root, 'other-vectors') });
@@ -384,9 +380,7 @@ describe('evaluate --policy chat:', () => {
 
   it('resumes in the second method without repeating the first', async () => {
     const comparison = { ...settings(), methods: ['search-r1', 'parallelsearch'], page, limit: 20 };
-    working = 3 * 20 + 25;
-    await expect(runEvaluate(comparison)).rejects.toThrow('out of credit');
-    working = Infinity;
+    await interruptAfter(3 * 20 + 25, comparison);
     server.requests.splice(0);
     await runEvaluate(comparison);
     const asked = server.requests.filter(({ messages }) => !isProbe(messages));
