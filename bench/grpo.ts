@@ -16,7 +16,7 @@ import { text } from 'node:stream/consumers';
 import { mean, sum } from 'd3-array';
 import { packagePath } from '../lib/io/paths.js';
 import { trainingEnvironment } from '../lib/tensor/backend-names.js';
-import { readTokenizer } from '../lib/policy/folders/folder-settings.js';
+import { readTokenizer } from '../lib/policy/folders/limited-tokenizer.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
 import type { Trajectory } from '../lib/rollout/trajectory.js';
 import { trainerSettings } from '../lib/training/config.js';

@@ -9,7 +9,8 @@ import { readLog } from '../io/logs.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import { errorText } from '../io/system-errors.js';
 import { readBaseModel } from '../policy/folders/adapter-base.js';
-import { readPeftConfig, TRAIN_CONFIG_FILE } from '../policy/folders/folder-settings.js';
+import { ADAPTER_CONFIG, TRAIN_CONFIG_FILE } from '../policy/folders/files.js';
+import { readPeftConfig } from '../policy/folders/policy-folders.js';
 import { READER, REAL_MODEL, TRAINED_MODELS } from '../policy/folders/trained-models.js';
 import type { TrainConfig } from '../training/config.js';
 import { exitWith, log } from './common/cli-utils.js';
@@ -38,7 +39,7 @@ const MAX_DEPTH = 3;
 
 /** Folders that contain an adapter, shallow ones first; does not search inside them. */
 function findAdapters(root: string, depth = MAX_DEPTH): string[] {
-  if (existsSync(join(root, 'adapter_config.json'))) return [root];
+  if (existsSync(join(root, ADAPTER_CONFIG))) return [root];
   if (depth === 0 || !existsSync(root)) return [];
   return readdirSync(root, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

@@ -21,7 +21,7 @@ import { readParquet } from '../io/parquet.js';
 import { shortPath } from '../io/paths.js';
 import { withTimeLimit } from '../io/time-limit.js';
 import { readTokenizerConfig } from '../io/tokenizer-config.js';
-import { readTokenizer } from '../policy/folders/folder-settings.js';
+import { readTokenizer } from '../policy/folders/limited-tokenizer.js';
 import type { BackendName } from '../tensor/backend.js';
 import { conversationTemplate } from '../text/tokenizer/chat-template.js';
 import { IMPORTANCE_SAMPLING_MODES } from '../training/importance-sampling.js';

@@ -14,7 +14,7 @@ import { shortNames } from '../report/compared-runs.js';
 import { notebookFigures } from '../pages/notebook/page.js';
 import { listReports, makeReports, readReportInfo } from '../pages/notebook/reports.js';
 import { readDescription, readSteps, type StepMetrics } from '../training/run-folder.js';
-import { METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
+import { METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folders/files.js';
 import {
   EXPORT_FORMATS,
   writeArtefact,

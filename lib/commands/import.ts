@@ -17,7 +17,7 @@ import { readTrlRollouts, trlRolloutFiles } from '../interop/trl.js';
 import { readVerifiersRollouts, verifiersRolloutFiles } from '../interop/verifiers.js';
 import { readVerlRollouts, verlRolloutFiles } from '../interop/verl.js';
 import { startProgress } from '../io/progress.js';
-import { RUN_FILE, TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
+import { RUN_FILE, TRAJECTORIES_FILE } from '../policy/folders/files.js';
 import { DEFAULT_METHOD } from '../training/models.js';
 import { choice, log } from './common/cli-utils.js';
 

@@ -12,7 +12,7 @@ import { provenanceHere, configHash, contentHash } from '../io/provenance.js';
 import { POLL_MS } from '../pages/runs/frame.js';
 import { writeRunReport } from '../pages/runs/run-page.js';
 import { startWatching } from '../pages/runs/run-server.js';
-import { readModelConfig, settingFiles } from '../policy/folders/folder-settings.js';
+import { readModelConfig, settingFiles } from '../policy/folders/policy-folders.js';
 import { loadModel } from '../policy/folders/model-folder.js';
 import { isLarge, type ModelConfig } from '../policy/model/families.js';
 import { disposeWeights } from '../policy/model/weights.js';

@@ -15,10 +15,12 @@ import {
 import { jsonLine, writeFileSafely, writeLines, copySafely } from '../io/files.js';
 import { startProgress } from '../io/progress.js';
 import {
-  readModelConfig,
   METRICS_FILE,
+  MODEL_CONFIG,
+  TRAIN_CONFIG_FILE,
   TRAJECTORIES_FILE,
-} from '../policy/folders/folder-settings.js';
+} from '../policy/folders/files.js';
+import { readModelConfig } from '../policy/folders/policy-folders.js';
 import { presetRewards } from '../rewards/presets.js';
 import { scoreRollout, type Reward, scoringInputFromSegments } from '../rewards/reward.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
@@ -214,7 +216,7 @@ export async function importRollouts(steps: AsyncIterable<RecordedStep>, options
   }
   await writeLines(path.join(folder, TRAJECTORIES_FILE), lines());
   await writeLines(path.join(folder, METRICS_FILE), metrics);
-  await writeFileSafely(path.join(folder, 'train_config.json'), jsonLine({ method, trainer }));
+  await writeFileSafely(path.join(folder, TRAIN_CONFIG_FILE), jsonLine({ method, trainer }));
   return imported;
 }
 
@@ -224,7 +226,7 @@ const NEEDED =
 
 const listFiles = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
 const hasWeights = (folder: string): boolean =>
-  existsSync(path.join(folder, 'config.json')) &&
+  existsSync(path.join(folder, MODEL_CONFIG)) &&
   listFiles(folder).some((name) => name.endsWith('.safetensors'));
 
 /** The latest `global_step_N` (verl) or `checkpoint-N` (TRL), or the folder itself. */

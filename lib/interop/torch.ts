@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { questionType, type Question } from '../data/question.js';
 import { jsonLine, writeFileSafely, writeJson } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
-import { readTokenizer } from '../policy/folders/folder-settings.js';
+import { readTokenizer } from '../policy/folders/limited-tokenizer.js';
 import { createRandom } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { rewardConstants } from '../rewards/presets.js';

@@ -8,7 +8,7 @@ import { answersInCommon, parseMeasurement, type Measurement } from '../evaluati
 import { summariseResults, type TidyResults } from '../evaluation/table.js';
 import { readJsonLines } from '../io/files.js';
 import { readLog } from '../io/logs.js';
-import { TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
+import { TRAJECTORIES_FILE } from '../policy/folders/files.js';
 import { createRandom } from '../random.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import type { Trajectory } from '../rollout/trajectory.js';

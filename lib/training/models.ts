@@ -6,13 +6,9 @@ import { readJson } from '../io/files.js';
 import { CHECKPOINTS, packagePath, shortPath } from '../io/paths.js';
 import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { readBaseModel } from '../policy/folders/adapter-base.js';
-import {
-  moreWeights,
-  readPeftConfig,
-  readTokenizer,
-  requireFolders,
-  TRAIN_CONFIG_FILE,
-} from '../policy/folders/folder-settings.js';
+import { MODEL_CONFIG, TRAIN_CONFIG_FILE } from '../policy/folders/files.js';
+import { readTokenizer } from '../policy/folders/limited-tokenizer.js';
+import { moreWeights, readPeftConfig, requireFolders } from '../policy/folders/policy-folders.js';
 import { howToMake, TRAINED_MODELS } from '../policy/folders/trained-models.js';
 import type { Policy } from '../policy/policy.js';
 import { chatTemplate } from '../text/tokenizer/chat-template.js';
@@ -86,7 +82,7 @@ export const modelNames = (root = CHECKPOINTS): string[] =>
  */
 export function modelPath(name: string, root = CHECKPOINTS, more: readonly string[] = []): string {
   if (MODEL_NAME.test(name) && existsSync(join(root, name))) return join(root, name);
-  if (existsSync(join(name, 'config.json'))) return name;
+  if (existsSync(join(name, MODEL_CONFIG))) return name;
   if (TRAINED_MODELS.has(name))
     throw new Error(
       `Expected a model without an adapter, but ${name} has one. Merge it first: npx parallelsearch export hf models/${name} --model ${name}, then --model models/${name}.`,

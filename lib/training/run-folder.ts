@@ -10,7 +10,7 @@ import {
   RUN_FILE,
   TRAIN_CONFIG_FILE,
   TRAJECTORIES_FILE,
-} from '../policy/folders/folder-settings.js';
+} from '../policy/folders/files.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { trainConfigSchema, type TrainConfig } from './config.js';

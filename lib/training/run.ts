@@ -19,11 +19,13 @@ import { shortPath } from '../io/paths.js';
 import { configHash, provenanceHere, type Provenance } from '../io/provenance.js';
 import { identifyModel, writeBaseModel, type BaseModel } from '../policy/folders/adapter-base.js';
 import {
+  ADAPTER_CONFIG,
+  ADAPTER_WEIGHTS,
   METRICS_FILE,
   RUN_FILE,
   TRAIN_CONFIG_FILE,
   TRAJECTORIES_FILE,
-} from '../policy/folders/folder-settings.js';
+} from '../policy/folders/files.js';
 import { peftConfig } from '../policy/folders/peft.js';
 import { arraysFromAdapter } from '../policy/model/lora.js';
 import type { Weights } from '../policy/model/weights.js';
@@ -360,10 +362,10 @@ async function saveAdapter(run: IdentifiedRun, adapter: Weights, name: string): 
   const arrays = await arraysFromAdapter(adapter, model.config, config.lora);
   const metadata = { config_hash: configHash(config), ...customRewards(run) };
   const bytes = encodeSafetensors(arrays, { storage: 'F16', metadata });
-  await writeFileSafely(join(folder, 'adapter_model.safetensors'), bytes);
+  await writeFileSafely(join(folder, ADAPTER_WEIGHTS), bytes);
   const base = run.modelFolder ? relative(folder, run.modelFolder) : config.model;
   const peft = peftConfig(config.lora, { config: model.config, base });
-  await writeJson(join(folder, 'adapter_config.json'), peft);
+  await writeJson(join(folder, ADAPTER_CONFIG), peft);
   if (run.base) await writeBaseModel(folder, run.base);
   await writeJson(join(folder, TRAIN_CONFIG_FILE), config);
 }

@@ -20,7 +20,8 @@ import { sort } from 'd3-array';
 import { joinContents, type Passage } from '../data/passage.js';
 import type { Question } from '../data/question.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import { readPeftConfig, requireFolders } from '../policy/folders/folder-settings.js';
+import { ADAPTER_WEIGHTS } from '../policy/folders/files.js';
+import { readPeftConfig, requireFolders } from '../policy/folders/policy-folders.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { disposeMerged, mergePeftArrays } from '../policy/model/lora.js';
 import type { Weights } from '../policy/model/weights.js';
@@ -222,7 +223,7 @@ class SearchSimulator {
     const { config, tokenizer, weights: base } = this.task.model;
     const folder = simulatorFolder(this.options.simulator!);
     requireFolders([folder]);
-    const arrays = await readSafetensors(join(folder, 'adapter_model.safetensors'));
+    const arrays = await readSafetensors(join(folder, ADAPTER_WEIGHTS));
     const weights = mergePeftArrays(base, arrays, config, await readPeftConfig(folder));
     this.opened = { weights, policy: new LocalPolicy('simulator', weights, config, tokenizer) };
     return this.opened.policy;

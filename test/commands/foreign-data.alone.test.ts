@@ -11,7 +11,7 @@ import { playgroundCommand } from '../../lib/commands/playground.js';
 import { runSweep } from '../../lib/commands/sweep.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
-import { listFolders } from '../../lib/policy/folders/folder-settings.js';
+import { listFolders } from '../../lib/policy/folders/policy-folders.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand, words } from './command-line.js';
 import { captured, writeOwnData } from './tiny-world.js';

@@ -5,7 +5,7 @@ import { openRetriever, setUp } from '../../lib/commands/common/setup.js';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
-import { readPeftConfig } from '../../lib/policy/folders/folder-settings.js';
+import { readPeftConfig } from '../../lib/policy/folders/policy-folders.js';
 import { modelNames } from '../../lib/training/models.js';
 import { temporaryFolder } from '../folder.js';
 import { cases } from '../full.js';

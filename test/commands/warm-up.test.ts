@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { warmUpCommand } from '../../lib/commands/warm-up.js';
 import { readJson } from '../../lib/io/files.js';
-import { readPeftConfig } from '../../lib/policy/folders/folder-settings.js';
+import { readPeftConfig } from '../../lib/policy/folders/policy-folders.js';
 import { temporaryFolder } from '../folder.js';
 import { linesOf, outputs, writeTinyWorld } from './tiny-world.js';
 

@@ -16,7 +16,7 @@ import {
   trainingSpread,
 } from '../../lib/experiments/baselines/spread.js';
 import { planTraining } from '../../lib/experiments/running/train-runs.js';
-import { listFolders } from '../../lib/policy/folders/folder-settings.js';
+import { listFolders } from '../../lib/policy/folders/policy-folders.js';
 import { tradeOffChart } from '../../lib/report/charts/trade-off.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
 import { BASELINES, METHODS } from '../../lib/training/methods.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TRAIN_CONFIG_FILE } from '../../lib/policy/folders/folder-settings.js';
+import { TRAIN_CONFIG_FILE } from '../../lib/policy/folders/files.js';
 import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js';
 import { adapterFolder } from '../../lib/experiments/running/policy-runs.js';
 

@@ -1,6 +1,6 @@
 /** Rollouts of two searches as each trainer records them, for tests of the audit. */
 import { readTokenizerConfig } from '../../lib/io/tokenizer-config.js';
-import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
+import { readTokenizer } from '../../lib/policy/folders/limited-tokenizer.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';

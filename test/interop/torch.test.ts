@@ -10,7 +10,7 @@ import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { selectSplit } from '../../lib/data/question.js';
 import { pythonOptions } from '../../lib/interop/export.js';
 import { writeTorch } from '../../lib/interop/torch.js';
-import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
+import { readTokenizer } from '../../lib/policy/folders/limited-tokenizer.js';
 import { loadLocalPolicy } from '../../lib/policy/folders/model-folder.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';

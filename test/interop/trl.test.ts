@@ -11,7 +11,7 @@ import { findCheckpoint, importRollouts, type RecordedRollout } from '../../lib/
 import { readTokenRows } from '../../lib/interop/token-rows.js';
 import { writeTrl, readTrlRollouts, trlRolloutFiles } from '../../lib/interop/trl.js';
 import { readParquet } from '../../lib/io/parquet.js';
-import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
+import { readTokenizer } from '../../lib/policy/folders/limited-tokenizer.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { presetRewards } from '../../lib/rewards/presets.js';

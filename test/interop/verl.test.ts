@@ -9,7 +9,7 @@ import { auditRow } from '../../lib/interop/audit.js';
 import { copyCheckpoint, findCheckpoint, importRollouts } from '../../lib/interop/import.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
 import { writeVerl, readVerlRollouts } from '../../lib/interop/verl.js';
-import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
+import { readTokenizer } from '../../lib/policy/folders/limited-tokenizer.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { linesOf } from '../commands/tiny-world.js';

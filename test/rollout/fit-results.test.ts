@@ -2,7 +2,7 @@
 import { sum } from 'd3-array';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
+import { readTokenizer } from '../../lib/policy/folders/limited-tokenizer.js';
 import { createRandom } from '../../lib/random.js';
 import type { SearchOutcome } from '../../lib/retrieval/search.js';
 import { fitResults } from '../../lib/rollout/fit-results.js';

@@ -17,13 +17,12 @@ import {
 } from '../../lib/io/files.js';
 import { readLog } from '../../lib/io/logs.js';
 import { contentHash } from '../../lib/io/provenance.js';
-import { TRAIN_CONFIG_FILE, METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 import {
+  TRAIN_CONFIG_FILE,
+  METRICS_FILE,
   ADAPTER_WEIGHTS,
-  copyAdapter,
-  loadLocalPolicy,
-  loadModel,
-} from '../../lib/policy/folders/model-folder.js';
+} from '../../lib/policy/folders/files.js';
+import { copyAdapter, loadLocalPolicy, loadModel } from '../../lib/policy/folders/model-folder.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
 import { scoreRollout, scoringInput } from '../../lib/rewards/reward.js';
 import { encodeSafetensors, parseSafetensors, parseStored } from '../../lib/tensor/safetensors.js';

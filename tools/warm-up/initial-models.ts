@@ -10,7 +10,7 @@ import { PUBLISH_EVERY } from '../../lib/experiments/running/runs.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
 import { asScript } from '../../lib/io/scripts.js';
-import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
+import { METRICS_FILE } from '../../lib/policy/folders/files.js';
 import { loadModel, saveModel } from '../../lib/policy/folders/model-folder.js';
 import type { Model } from '../../lib/policy/model/model.js';
 import { disposeWeights } from '../../lib/policy/model/weights.js';

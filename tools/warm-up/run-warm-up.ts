@@ -8,7 +8,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
 import { configHash } from '../../lib/io/provenance.js';
-import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
+import { METRICS_FILE } from '../../lib/policy/folders/files.js';
 import type { Model } from '../../lib/policy/model/model.js';
 import { rotaryTable } from '../../lib/policy/model/transformer.js';
 import { disposeWeights, type Weights } from '../../lib/policy/model/weights.js';

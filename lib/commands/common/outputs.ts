@@ -14,12 +14,8 @@ import type { Command } from 'commander';
 import { dataSetFiles } from '../../data/flashrag.js';
 import { isSameFile, targetPath } from '../../io/files.js';
 import { shortPath } from '../../io/paths.js';
-import {
-  settingFiles,
-  METRICS_FILE,
-  RUN_FILE,
-  TRAJECTORIES_FILE,
-} from '../../policy/folders/folder-settings.js';
+import { METRICS_FILE, RUN_FILE, TRAJECTORIES_FILE } from '../../policy/folders/files.js';
+import { settingFiles } from '../../policy/folders/policy-folders.js';
 
 const OUTPUTS = ['out', 'page', 'trajectories'];
 /** Endings of files that no command writes: their readers would fail. */

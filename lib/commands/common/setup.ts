@@ -13,7 +13,7 @@ import {
   readModelConfig,
   requireFolders,
   type PolicyFolders,
-} from '../../policy/folders/folder-settings.js';
+} from '../../policy/folders/policy-folders.js';
 import { TRAINED_MODELS } from '../../policy/folders/trained-models.js';
 import { isLarge, type ModelConfig } from '../../policy/model/families.js';
 import type { Retriever } from '../../retrieval/retriever.js';

@@ -14,11 +14,7 @@ import { startProgress } from '../../io/progress.js';
 import { configHash, contentHash } from '../../io/provenance.js';
 import { openJournal, type Journal } from '../../io/records.js';
 import type { TokenUsage } from '../../policy/chat-policy.js';
-import {
-  listFolders,
-  readModelConfig,
-  settingFiles,
-} from '../../policy/folders/folder-settings.js';
+import { listFolders, readModelConfig, settingFiles } from '../../policy/folders/policy-folders.js';
 import { isLarge } from '../../policy/model/families.js';
 import { encoderFiles } from '../../retrieval/retrievers.js';
 import {

@@ -12,7 +12,8 @@ import { labelTrajectory, type Behaviour } from '../../evaluation/behaviour.js';
 import type { Measurement } from '../../evaluation/measurement.js';
 import { appendText, makeFolder } from '../../io/files.js';
 import { configHash, contentHash } from '../../io/provenance.js';
-import { TRAIN_CONFIG_FILE, type PolicyFolders } from '../../policy/folders/folder-settings.js';
+import { ADAPTER_WEIGHTS, TRAIN_CONFIG_FILE } from '../../policy/folders/files.js';
+import type { PolicyFolders } from '../../policy/folders/policy-folders.js';
 import { loadLocalPolicy, makeWarmedUp } from '../../policy/folders/model-folder.js';
 import { modelsFolder, READER, REAL_MODEL } from '../../policy/folders/trained-models.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
@@ -83,9 +84,7 @@ const mergeRecorded = <Run>(recorded: Answers<Run>, kept: readonly unknown[]) =>
   );
 
 const hashAdapters = (...folders: (string | undefined)[]): Promise<string> =>
-  contentHash(
-    folders.flatMap((folder) => (folder ? join(folder, 'adapter_model.safetensors') : [])),
-  );
+  contentHash(folders.flatMap((folder) => (folder ? join(folder, ADAPTER_WEIGHTS) : [])));
 
 const askedBenchmarks = ({ topK }: RealRun): readonly string[] =>
   topK === undefined ? Object.values(FOLDERS) : MULTI_HOP;

@@ -4,7 +4,7 @@ import { rollup, sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/measurement.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { readLog } from '../../io/logs.js';
-import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
+import { METRICS_FILE } from '../../policy/folders/files.js';
 import { trainingRows, type CurvePoint } from '../../report/training-rows.js';
 import type { ResultParts } from '../../report/result.js';
 import { countText } from '../../text/english.js';

@@ -12,7 +12,7 @@ import {
   committedWeights,
   listFolders,
   requireFolders,
-} from '../../policy/folders/folder-settings.js';
+} from '../../policy/folders/policy-folders.js';
 import { loadModel } from '../../policy/folders/model-folder.js';
 import { disposeWeights } from '../../policy/model/weights.js';
 import type { Policy } from '../../policy/policy.js';

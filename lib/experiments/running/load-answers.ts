@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { QuestionResult } from '../../evaluation/measurement.js';
 import { readLog } from '../../io/logs.js';
-import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
+import { METRICS_FILE } from '../../policy/folders/files.js';
 import type { CurvePoint } from '../../report/training-rows.js';
 import type { Experiment } from '../experiment.js';
 import type { Answered } from '../results/summary.js';

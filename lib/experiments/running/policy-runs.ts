@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHECKPOINTS } from '../../io/paths.js';
-import { listFolders, type PolicyFolders } from '../../policy/folders/folder-settings.js';
+import { listFolders, type PolicyFolders } from '../../policy/folders/policy-folders.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
 import type { InformationCut, RolloutConfig } from '../../rollout/options.js';
 import {

@@ -12,7 +12,7 @@ import { runConcurrently } from '../../io/processes.js';
 import { runScript, type ScriptOptions } from '../../io/scripts.js';
 import { contentHash } from '../../io/provenance.js';
 import { trainingEnvironment } from '../../tensor/backend-names.js';
-import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
+import { ADAPTER_WEIGHTS, METRICS_FILE } from '../../policy/folders/files.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { trainerSettings } from '../../training/config.js';
 import { METHODS } from '../../training/methods.js';
@@ -49,7 +49,7 @@ export async function runFolder(run: PolicyRun, maxSteps?: number): Promise<stri
   const model = join(CHECKPOINTS, modelNameForRun(run), 'model.safetensors');
   const { zerosearch } = trainConfigForRun(run);
   const simulator = zerosearch
-    ? [join(simulatorFolder(zerosearch.simulator!), 'adapter_model.safetensors')].filter((file) =>
+    ? [join(simulatorFolder(zerosearch.simulator!), ADAPTER_WEIGHTS)].filter((file) =>
         existsSync(file),
       )
     : [];

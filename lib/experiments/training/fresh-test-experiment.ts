@@ -6,7 +6,7 @@ import type { QuestionResult } from '../../evaluation/measurement.js';
 import type { MethodPair, TidyContrast, TidyRow } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
 import { configHash, contentHash } from '../../io/provenance.js';
-import { committedWeights, type PolicyFolders } from '../../policy/folders/folder-settings.js';
+import { committedWeights, type PolicyFolders } from '../../policy/folders/policy-folders.js';
 import { loadLocalPolicy } from '../../policy/folders/model-folder.js';
 import { gaveUp } from '../../rewards/sub-questions.js';
 import type { RolloutConfig } from '../../rollout/options.js';

@@ -10,12 +10,12 @@ import { keptSteps, stepFolder } from '../../experiments/running/runs.js';
 import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import { requireBase } from '../../policy/folders/adapter-base.js';
+import { readTokenizer } from '../../policy/folders/limited-tokenizer.js';
 import {
   listFolders,
   readModelConfig,
-  readTokenizer,
   requireFolders,
-} from '../../policy/folders/folder-settings.js';
+} from '../../policy/folders/policy-folders.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import type { RolloutConfig } from '../../rollout/options.js';
@@ -36,6 +36,7 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../../experiments/running/policy-runs.js';
+import { ADAPTER_WEIGHTS, MODEL_WEIGHTS } from '../../policy/folders/files.js';
 import {
   ADAPTER_FILES,
   MODEL_FILES,
@@ -154,7 +155,7 @@ async function addAdapter(
   const model = await adapterBase(adapter, root);
   if (!force) await requireBase(adapter, model);
   const config = await readTrainConfig(adapter);
-  requireSmall([join(model, 'model.safetensors'), join(adapter, 'adapter_model.safetensors')]);
+  requireSmall([join(model, MODEL_WEIGHTS), join(adapter, ADAPTER_WEIGHTS)]);
   await addFolder(files, 'model', model, MODEL_FILES);
   await addFolder(files, 'adapter', adapter, ADAPTER_FILES);
   const name = config?.method ?? DEFAULT_METHOD;

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { sort, sum } from 'd3-array';
 import { sha256 } from '../../io/provenance.js';
 import { errorText } from '../../io/system-errors.js';
-import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
+import { METRICS_FILE } from '../../policy/folders/files.js';
 import { markup, type Content, type Markup } from '../../report/markup.js';
 import { intervalText, figureText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';

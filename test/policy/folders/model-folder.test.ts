@@ -3,10 +3,8 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readJson } from '../../../lib/io/files.js';
 import { readTokenizerConfig } from '../../../lib/io/tokenizer-config.js';
-import {
-  createLimitedTokenizer,
-  settingFiles,
-} from '../../../lib/policy/folders/folder-settings.js';
+import { createLimitedTokenizer } from '../../../lib/policy/folders/limited-tokenizer.js';
+import { settingFiles } from '../../../lib/policy/folders/policy-folders.js';
 import { loadLocalPolicy, loadModel, saveModel } from '../../../lib/policy/folders/model-folder.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { encodeSafetensors, floatToHalf, halfToFloat } from '../../../lib/tensor/safetensors.js';

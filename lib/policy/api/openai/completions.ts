@@ -14,7 +14,7 @@ import { splitCredentials } from '../../../io/credentials.js';
 import { AnswerError, HttpError, parseAnswer, requestJson } from '../../../io/http.js';
 import { closeTag } from '../../../text/messages.js';
 import type { FileTokenizer } from '../../../text/tokenizer/tokenizer.js';
-import { readTokenizer } from '../../folders/folder-settings.js';
+import { readTokenizer } from '../../folders/limited-tokenizer.js';
 import {
   addRemedy,
   endpointUrl,
@@ -32,6 +32,7 @@ import {
   type Policy,
   type SamplingOptions,
 } from '../../policy.js';
+import { MODEL_CONFIG } from '../../folders/files.js';
 
 const modelsSchema = z.object({
   data: z.array(
@@ -80,7 +81,7 @@ const lengthSchema = z.object({ max_position_embeddings: z.int().optional() });
 
 /** The context length in the model's config.json, if any. */
 async function configuredLength(folder: string): Promise<number | undefined> {
-  const file = join(folder, 'config.json');
+  const file = join(folder, MODEL_CONFIG);
   if (!existsSync(file)) return undefined;
   return lengthSchema.safeParse(await readJson(file)).data?.max_position_embeddings;
 }
