@@ -21,6 +21,7 @@ import {
 import { buildPrompt } from '../lib/text/prompts.js';
 import { modelPath } from '../lib/training/models.js';
 import { totalWeight } from '../lib/training/sequences.js';
+import { supervisedGradients } from '../tools/warm-up/supervised-gradients.js';
 import {
   generate,
   inTurns,
@@ -30,7 +31,6 @@ import {
   timed,
   type Comparison,
 } from './support/peer.js';
-import { supervisedGradients } from '../tools/warm-up/supervised-gradients.js';
 
 type Work = Pick<Comparison, 'work' | 'batch' | 'counted'>;
 

@@ -9,11 +9,11 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { packagePath } from '../lib/io/paths.js';
-import { trainingEnvironment } from '../lib/tensor/backend-names.js';
 import { loadModel } from '../lib/policy/folders/model-folder.js';
 import { LocalPolicy } from '../lib/policy/local-policy.js';
 import { createRandom } from '../lib/random.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
+import { trainingEnvironment } from '../lib/tensor/backend-names.js';
 import {
   BACKEND_NAMES,
   describeBackend,

@@ -17,6 +17,7 @@
 import { parseArgs } from 'node:util';
 import { quantile } from 'd3-array';
 import { mapAnswers } from '../lib/evaluation/evaluate.js';
+import { loadPolicy } from '../lib/experiments/running/policy-runs.js';
 import { provenanceHere } from '../lib/io/provenance.js';
 import { delayRetriever } from '../lib/pages/playground/browser/pacing.js';
 import { openCompletionsPolicy } from '../lib/policy/api/openai/completions.js';
@@ -26,7 +27,6 @@ import { loadWorld } from '../lib/retrieval/small-world.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 import { resolveRollout } from '../lib/training/methods.js';
 import { DEFAULT_METHOD } from '../lib/training/models.js';
-import { loadPolicy } from '../lib/experiments/running/policy-runs.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

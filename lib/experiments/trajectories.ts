@@ -15,9 +15,9 @@ import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { formatTrajectory, type Trajectory, type With } from '../rollout/trajectory.js';
 import { executedSearches } from '../text/response.js';
 import { BOTH_METHODS, methodTitle } from '../training/methods.js';
-import type { PolicyRun } from './running/policy-runs.js';
 import { defineComputation, type Experiment } from './experiment.js';
 import { answerSample, listRunJobs } from './running/answers.js';
+import type { PolicyRun } from './running/policy-runs.js';
 import { mergeProvenance, requireResults, readQuestionProvenance } from './running/records.js';
 import { listRuns } from './running/runs.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { matching } from '../../lib/evaluation/figures.js';
 import { meanMetrics } from '../../lib/evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';
-import { matching } from '../../lib/evaluation/figures.js';
 import { summariseResults } from '../../lib/evaluation/table.js';
 import { paperFigure } from '../../lib/experiments/results/paper.js';
 import { syntheticResults } from '../experiments/synthetic.js';

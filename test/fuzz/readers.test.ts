@@ -21,12 +21,11 @@ import { writeParquet } from '../../lib/io/parquet.js';
 import { openJournal, recordStore } from '../../lib/io/records.js';
 import { readNotebook } from '../../lib/notebook/nbformat.js';
 import { compareHtml } from '../../lib/pages/runs/comparison-page.js';
-import { readComparedRuns } from '../../lib/report/compared-runs.js';
-import { readRun } from '../../lib/training/run-folder.js';
 import { viewerData } from '../../lib/pages/viewer/data.js';
 import { openChatPolicy } from '../../lib/policy/api/openai/chat.js';
 import { openCompletionsPolicy } from '../../lib/policy/api/openai/completions.js';
 import { createRandom } from '../../lib/random.js';
+import { readComparedRuns } from '../../lib/report/compared-runs.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
@@ -45,6 +44,7 @@ import {
   parsePieces,
   STOP_STRINGS,
 } from '../../lib/text/tags.js';
+import { readRun } from '../../lib/training/run-folder.js';
 import {
   HOTPOT_BRIDGE,
   HOTPOT_COMPARISON,

@@ -6,9 +6,9 @@ import { importRollouts, type ImportOptions } from '../../lib/interop/import.js'
 import { readTrlRollouts } from '../../lib/interop/trl.js';
 import { readVerlRollouts } from '../../lib/interop/verl.js';
 import { writeParquet } from '../../lib/io/parquet.js';
-import { readSteps } from '../../lib/training/run-folder.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
+import { readSteps } from '../../lib/training/run-folder.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { folderForEach } from '../folder.js';
 import { COMPARISON, SINGLE } from '../training/tiny.js';

@@ -8,8 +8,8 @@ import type { SampledToken, SamplingOptions } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { sequenceLogProbs } from '../../lib/training/sequences.js';
-import { CONFIG, TOKENIZER } from '../training/tiny.js';
 import { randomModelWeights } from '../../tools/warm-up/random-weights.js';
+import { CONFIG, TOKENIZER } from '../training/tiny.js';
 
 vi.mock('../../lib/policy/model/families.js', { spy: true });
 

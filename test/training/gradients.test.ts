@@ -17,9 +17,9 @@ import {
   totalWeight,
   type Sequence,
 } from '../../lib/training/sequences.js';
-import { CONFIG } from './tiny.js';
 import { randomModelWeights } from '../../tools/warm-up/random-weights.js';
 import { supervisedGradients } from '../../tools/warm-up/supervised-gradients.js';
+import { CONFIG } from './tiny.js';
 
 const ROWS: Sequence[] = [
   {

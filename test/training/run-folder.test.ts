@@ -2,9 +2,9 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
+import { configDifferences } from '../../lib/training/overrides.js';
 import { readDescription, readRollouts, readRun } from '../../lib/training/run-folder.js';
 import { runVersion, sampleSteps } from '../../lib/training/run-folder.js';
-import { configDifferences } from '../../lib/training/overrides.js';
 import { temporaryFolder } from '../folder.js';
 import { RUN, writeStep } from './synthetic-run.js';
 

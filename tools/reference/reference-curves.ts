@@ -2,7 +2,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { flatGroup, quantile, range } from 'd3-array';
-import { readDescription, readSteps, type StepMetrics } from '../../lib/training/run-folder.js';
 import {
   incomparableSettings,
   initialModelKind,
@@ -10,6 +9,7 @@ import {
   type BandPoint,
   type Reference,
 } from '../../lib/pages/runs/reference.js';
+import { readDescription, readSteps, type StepMetrics } from '../../lib/training/run-folder.js';
 
 /** Metrics with a band. */
 const METRICS = [

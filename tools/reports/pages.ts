@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { readQuestions } from '../../lib/data/flashrag.js';
+import { rolloutForRun } from '../../lib/experiments/running/policy-runs.js';
 import {
   loadTrajectories,
   TRAJECTORY_REWARDS,
@@ -21,7 +22,6 @@ import { markup } from '../../lib/report/markup.js';
 import { REWARD_PRESETS } from '../../lib/rewards/presets.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { formatList } from '../../lib/text/english.js';
-import { rolloutForRun } from '../../lib/experiments/running/policy-runs.js';
 import { writeIndex } from './index-page.js';
 import { answersPicture } from './pictures.js';
 import { writeReadme } from './readme.js';

@@ -2,8 +2,8 @@
 import type { Experiment } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { readRecords, RECORDED, RESULTS } from '../../lib/experiments/running/records.js';
-import { asScript } from '../../lib/io/scripts.js';
 import { writeArchives } from '../../lib/io/records.js';
+import { asScript } from '../../lib/io/scripts.js';
 
 /**
  * Copies this machine's records to the repository's, whose other records are kept.

@@ -5,6 +5,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { range } from 'd3-array';
+import {
+  adapterFolder,
+  modelNameForRun,
+  runName,
+  trainConfigForRun,
+  type PolicyRun,
+} from '../../lib/experiments/running/policy-runs.js';
 import { keptSteps } from '../../lib/experiments/running/runs.js';
 import {
   countSteps,
@@ -20,13 +27,6 @@ import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { withSettings } from '../../lib/training/config.js';
 import { METHODS } from '../../lib/training/methods.js';
-import {
-  adapterFolder,
-  modelNameForRun,
-  runName,
-  trainConfigForRun,
-  type PolicyRun,
-} from '../../lib/experiments/running/policy-runs.js';
 import { keptAdapter } from '../../lib/training/run.js';
 import { publishAdapter, trainAdapter } from './publish.js';
 

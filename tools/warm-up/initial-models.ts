@@ -23,10 +23,10 @@ import {
   type InitialModelName,
 } from '../../lib/training/models.js';
 import { writeModelCard } from './model-card.js';
+import { randomModelWeights } from './random-weights.js';
 import { findRecipe, TRAINED_FROM, SMALL_MODEL } from './recipes.js';
 import { runWarmUp, totalSteps, type SupervisedStep } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';
-import { randomModelWeights } from './random-weights.js';
 
 const REPORT_EVERY = 50;
 

@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../../io/paths.js';
-import { readSteps } from '../../training/run-folder.js';
 import { type ModelConfig, numParameters } from '../../policy/model/families.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { LOGITS_AT_ONCE } from '../../tensor/ops.js';
 import { type TrainConfig, trainerSettings } from '../../training/config.js';
 import { readTrainConfig } from '../../training/models.js';
+import { readSteps } from '../../training/run-folder.js';
 import { checkpointFolder } from '../../training/run.js';
 import { describeDuration } from './cli-utils.js';
 

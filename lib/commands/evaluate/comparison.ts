@@ -1,8 +1,8 @@
 /** Compares the answers of one model with the prompts of several methods. */
 import { mean } from 'd3-array';
 import type { Measurement } from '../../evaluation/measurement.js';
-import { answerFigures, type ComparedRun } from '../../report/compared-runs.js';
 import type { TokenUsage } from '../../policy/chat-policy.js';
+import { answerFigures, type ComparedRun } from '../../report/compared-runs.js';
 import { intervalText } from '../../report/text.js';
 import { metricInfo } from '../../report/titles.js';
 import { criticalSteps } from '../../rewards/sub-questions.js';

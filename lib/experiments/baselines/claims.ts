@@ -1,7 +1,7 @@
 /** The paper's claims about the baselines of Table 2. */
 import { min } from 'd3-array';
-import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { matching } from '../../evaluation/figures.js';
+import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import type { ResultParts } from '../../report/result.js';
 import { figureText } from '../../report/text.js';
 import { valueTitle } from '../../report/titles.js';

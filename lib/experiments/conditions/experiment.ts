@@ -4,18 +4,28 @@
  * condition is a difference in exact match between the methods, predicted before its
  * questions were drawn.
  */
-import { BENCHMARK_TITLES, ENTITY_SUBSETS, MANY } from '../../evaluation/selections.js';
 import { matching, type Fields } from '../../evaluation/figures.js';
+import { BENCHMARK_TITLES, ENTITY_SUBSETS, MANY } from '../../evaluation/selections.js';
 import { axisTitle, lineChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import type { Chart } from '../../report/charts/spec.js';
 import type { ResultParts } from '../../report/result.js';
 import { shareWords } from '../../report/text.js';
 import { countText } from '../../text/english.js';
 import { BOTH_METHODS } from '../../training/methods.js';
-import type { PolicyRun } from '../running/policy-runs.js';
 import { defineComputation, type Experiment } from '../experiment.js';
+import {
+  conditionsChart,
+  describeOutcome,
+  describePrediction,
+  isShown,
+  judgeConditions,
+  readPredictions,
+  describeJudged,
+  type ConditionRow,
+} from '../results/judged-predictions.js';
 import { summarise } from '../results/summary.js';
 import { describeFreshTest, readFreshTest } from '../running/fresh-test.js';
+import type { PolicyRun } from '../running/policy-runs.js';
 import { mergeProvenance, requireResults, listSeeds, type Recorded } from '../running/records.js';
 import { identify } from '../running/runs.js';
 import { loadTiming, timing } from '../timing.js';
@@ -30,16 +40,6 @@ import {
   type LimitedAnswer,
   type Limit,
 } from './limits.js';
-import {
-  conditionsChart,
-  describeOutcome,
-  describePrediction,
-  isShown,
-  judgeConditions,
-  readPredictions,
-  describeJudged,
-  type ConditionRow,
-} from '../results/judged-predictions.js';
 
 export const conditions: Experiment = {
   name: 'conditions',

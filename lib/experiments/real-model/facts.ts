@@ -3,9 +3,9 @@
  * needs and states the facts, and the model concludes and answers.
  */
 import { questionType, type Question } from '../../data/question.js';
+import { where } from '../../evaluation/figures.js';
 import { mainMeasure } from '../../evaluation/metrics.js';
 import type { QuestionKey } from '../../evaluation/selections.js';
-import { where } from '../../evaluation/figures.js';
 import { loadLocalPolicy } from '../../policy/folders/model-folder.js';
 import type { Generation, Policy, SamplingOptions } from '../../policy/policy.js';
 import { createExpert } from '../../training/expert.js';

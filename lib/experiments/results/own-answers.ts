@@ -1,10 +1,10 @@
 /** The paper's tables for answers of your own. */
-import { completeMeasures } from '../../evaluation/metrics.js';
 import {
   answersInCommon,
   parseMeasurement,
   type Measurement,
 } from '../../evaluation/measurement.js';
+import { completeMeasures } from '../../evaluation/metrics.js';
 import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
 import { summariseResults, type SummaryOptions } from '../../evaluation/table.js';
 import { readJsonLines } from '../../io/files.js';

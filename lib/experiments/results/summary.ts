@@ -4,8 +4,8 @@
  * `result-file.ts` writes all of it to one JSON file.
  */
 import type { Interval } from '../../evaluation/estimate.js';
-import type { QuestionResult } from '../../evaluation/measurement.js';
 import { findFigure, matching, type Figures, type Fields } from '../../evaluation/figures.js';
+import type { QuestionResult } from '../../evaluation/measurement.js';
 import {
   summariseResults,
   type SummaryOptions,

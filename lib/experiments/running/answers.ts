@@ -8,12 +8,12 @@ import { mapAnswers, evaluatePolicy, createBatches } from '../../evaluation/eval
 import type { Measurement } from '../../evaluation/measurement.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { configHash, contentHash } from '../../io/provenance.js';
+import { loadModel } from '../../policy/folders/model-folder.js';
 import {
   committedWeights,
   listFolders,
   requireFolders,
 } from '../../policy/folders/policy-folders.js';
-import { loadModel } from '../../policy/folders/model-folder.js';
 import { disposeWeights } from '../../policy/model/weights.js';
 import type { Policy } from '../../policy/policy.js';
 import { createRandom } from '../../random.js';
@@ -21,6 +21,8 @@ import type { Retriever } from '../../retrieval/retriever.js';
 import type { World } from '../../retrieval/small-world.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
+import { defineComputation, type Computation, type Job, type WorkContext } from '../experiment.js';
+import { createLookupPolicy } from './lookup.js';
 import {
   isTrained,
   loadPolicy,
@@ -29,8 +31,6 @@ import {
   weightFolders,
   type PolicyRun,
 } from './policy-runs.js';
-import { defineComputation, type Computation, type Job, type WorkContext } from '../experiment.js';
-import { createLookupPolicy } from './lookup.js';
 
 const BATCH_SIZE = 128;
 /** A wasm heap is limited to 2 GB, and fragments. */

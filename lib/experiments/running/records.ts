@@ -5,8 +5,8 @@ import { packagePath } from '../../io/paths.js';
 import { configHash, type Provenance } from '../../io/provenance.js';
 import { recordStore, type ResultRecord } from '../../io/records.js';
 import { readDraw } from '../../retrieval/small-world.js';
-import type { PolicyRun } from './policy-runs.js';
 import type { Experiment, Job } from '../experiment.js';
+import type { PolicyRun } from './policy-runs.js';
 
 /** Records of this machine. */
 export const RESULTS = packagePath('runs', 'results');

@@ -9,12 +9,12 @@ import { makeFolder } from '../../io/files.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { trainedBy } from '../../training/methods.js';
-import { runName, type PolicyRun } from './policy-runs.js';
 import { lambdaRuns } from '../lambda-ablation.js';
 import { mainRuns } from '../main-results.js';
 import { topKRuns } from '../top-k.js';
-import { TRAINING_TESTS } from '../training/tests.js';
 import { listTestRuns } from '../training/fresh-test-experiment.js';
+import { TRAINING_TESTS } from '../training/tests.js';
+import { runName, type PolicyRun } from './policy-runs.js';
 import { INIT_SEEDS } from './runs.js';
 import {
   estimateTraining,

@@ -9,14 +9,16 @@ import { mean, median, sum } from 'd3-array';
 import { readLog } from '../../io/logs.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../../io/paths.js';
 import { runConcurrently } from '../../io/processes.js';
-import { runScript, type ScriptOptions } from '../../io/scripts.js';
 import { contentHash } from '../../io/provenance.js';
-import { trainingEnvironment } from '../../tensor/backend-names.js';
+import { runScript, type ScriptOptions } from '../../io/scripts.js';
 import { ADAPTER_WEIGHTS, METRICS_FILE } from '../../policy/folders/files.js';
+import { trainingEnvironment } from '../../tensor/backend-names.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { trainerSettings } from '../../training/config.js';
 import { METHODS } from '../../training/methods.js';
 import { initialModelName, SMALL_WORLD_MODELS } from '../../training/models.js';
+import { simulatorFolder } from '../../training/zerosearch.js';
+import type { Preparation } from '../experiment.js';
 import {
   adapterFolder,
   trainConfigForRun,
@@ -25,8 +27,6 @@ import {
   runName,
   type PolicyRun,
 } from './policy-runs.js';
-import { simulatorFolder } from '../../training/zerosearch.js';
-import type { Preparation } from '../experiment.js';
 import { PUBLISH_EVERY, INIT_SEEDS } from './runs.js';
 
 const NUM_PROCESSES = 2;

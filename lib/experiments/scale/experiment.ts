@@ -3,8 +3,8 @@
  * simulated for the paper's run.
  */
 import { mean, sum } from 'd3-array';
-import type { QuestionResult } from '../../evaluation/measurement.js';
 import { matching, findValue } from '../../evaluation/figures.js';
+import type { QuestionResult } from '../../evaluation/measurement.js';
 import { createRandom } from '../../random.js';
 import { stackedChart } from '../../report/charts/stacked.js';
 import { shareWords } from '../../report/text.js';

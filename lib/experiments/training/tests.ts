@@ -5,8 +5,8 @@
 import { rewardConstants } from '../../rewards/presets.js';
 import { INFORMATION_CUTS } from '../../rollout/options.js';
 import { BOTH_METHODS } from '../../training/methods.js';
-import type { PolicyRun } from '../running/policy-runs.js';
 import { partsAhead, type PaperClaim } from '../results/claims.js';
+import type { PolicyRun } from '../running/policy-runs.js';
 import { EARLY_STEP, instructRuns, listRuns, SEEDS } from '../running/runs.js';
 import { TOP_K } from '../top-k.js';
 import {

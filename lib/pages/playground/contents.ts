@@ -6,10 +6,19 @@ import { basename, dirname, join, posix } from 'node:path';
 import { least, sum } from 'd3-array';
 import { dataSetFiles, formatPassages, loadPassages, loadQuestions } from '../../data/flashrag.js';
 import { evaluatedQuestions, type Question, type SubQuestion } from '../../data/question.js';
+import {
+  adapterFolder,
+  isTrained,
+  modelNameForRun,
+  runName,
+  weightFolders,
+  type PolicyRun,
+} from '../../experiments/running/policy-runs.js';
 import { keptSteps, stepFolder } from '../../experiments/running/runs.js';
 import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import { requireBase } from '../../policy/folders/adapter-base.js';
+import { ADAPTER_WEIGHTS, MODEL_WEIGHTS } from '../../policy/folders/files.js';
 import { readTokenizer } from '../../policy/folders/limited-tokenizer.js';
 import {
   listFolders,
@@ -28,15 +37,6 @@ import {
   isSmallWorldModel,
   readTrainConfig,
 } from '../../training/models.js';
-import {
-  adapterFolder,
-  isTrained,
-  modelNameForRun,
-  runName,
-  weightFolders,
-  type PolicyRun,
-} from '../../experiments/running/policy-runs.js';
-import { ADAPTER_WEIGHTS, MODEL_WEIGHTS } from '../../policy/folders/files.js';
 import {
   ADAPTER_FILES,
   MODEL_FILES,

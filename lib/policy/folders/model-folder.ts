@@ -26,13 +26,13 @@ import {
   TRAIN_CONFIG_FILE,
 } from './files.js';
 import { createLimitedTokenizer } from './limited-tokenizer.js';
+import { makeModel, MODEL_PACKAGES } from './model-packages.js';
 import {
   readModelConfig,
   readPeftConfig,
   requireFolders,
   type PolicyFolders,
 } from './policy-folders.js';
-import { makeModel, MODEL_PACKAGES } from './model-packages.js';
 import { modelsFolder, TRAINED_MODELS, warmedUpFolder } from './trained-models.js';
 
 /** The folder with the tokenizer; an adapter may come with its own. */

@@ -1,6 +1,6 @@
 /** Encodes texts in which names of special tokens, such as `<eos>`, are plain text. */
-import type { PackageTokenizer } from './reference-tokenizer.js';
 import { escapeRegex } from '../regex.js';
+import type { PackageTokenizer } from './reference-tokenizer.js';
 
 /** @param special the special tokens */
 export function createPlainTextEncoder(

@@ -9,8 +9,8 @@ import {
   readBaseModel,
   requireBase,
 } from '../../../lib/policy/folders/adapter-base.js';
-import { readPeftConfig } from '../../../lib/policy/folders/policy-folders.js';
 import { exportModel, loadLocalPolicy } from '../../../lib/policy/folders/model-folder.js';
+import { readPeftConfig } from '../../../lib/policy/folders/policy-folders.js';
 import { READER, REAL_MODEL } from '../../../lib/policy/folders/trained-models.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { adapterBase } from '../../../lib/training/models.js';

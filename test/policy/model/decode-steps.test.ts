@@ -7,9 +7,9 @@ import type { Generation } from '../../../lib/policy/policy.js';
 import { createRandom } from '../../../lib/random.js';
 import { useBackend, type BackendName } from '../../../lib/tensor/backend.js';
 import { canCapture } from '../../../lib/tensor/graph.js';
+import { randomModelWeights } from '../../../tools/warm-up/random-weights.js';
 import { HAS_NATIVE, HAS_WEBGPU } from '../../tensor/has-backend.js';
 import { CONFIG, TOKENIZER } from '../../training/tiny.js';
-import { randomModelWeights } from '../../../tools/warm-up/random-weights.js';
 
 /** A quarter of the vocabulary ends a row, so that rows end at different steps. */
 const config = {

@@ -5,8 +5,8 @@ import * as tf from '@tensorflow/tfjs-core';
 import { parsePassages } from '../../../data/flashrag-text.js';
 import { parsePeftConfig } from '../../../policy/folders/peft.js';
 import { LocalPolicy } from '../../../policy/local-policy.js';
-import { disposeMerged, mergePeftArrays } from '../../../policy/model/lora.js';
 import { parseModelConfig } from '../../../policy/model/families.js';
+import { disposeMerged, mergePeftArrays } from '../../../policy/model/lora.js';
 import { createModel } from '../../../policy/model/model.js';
 import { ANALYZERS } from '../../../retrieval/analyzers.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
@@ -14,8 +14,8 @@ import { answerQuestion, type AnswerEvent } from '../../../rollout/answer-questi
 import type { RolloutConfig } from '../../../rollout/options.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { parseSafetensors } from '../../../tensor/safetensors.js';
-import { createTokenizer } from '../../../text/tokenizer/tokenizer.js';
 import { installWasmKernels } from '../../../tensor/wasm.js';
+import { createTokenizer } from '../../../text/tokenizer/tokenizer.js';
 import type { PlaygroundSetup } from '../setup.js';
 import { delayRetriever, pacePolicy } from './pacing.js';
 

@@ -16,9 +16,9 @@ import {
   type ReplyOptions,
 } from '../../chat-policy.js';
 import { maxAnswerBytes } from '../../policy.js';
-import { createChatEndpoint } from './chat-requests.js';
 import { probe, PROBE, type Capabilities } from './chat-probe.js';
 import { modelsSchema, readReply, refusal, thoughtField } from './chat-replies.js';
+import { createChatEndpoint } from './chat-requests.js';
 import {
   addRemedy,
   endpointUrl,
