@@ -32,7 +32,7 @@ import {
   FRESH_TEST_NAMES,
   writeConditions,
   writeTest,
-  type FreshTest,
+  type FreshTestName,
 } from './small-world/draw-test.js';
 import { SAMPLED_SEARCHES, writeSampledSearches } from './small-world/sampled-searches.js';
 import { trainInitialModel } from './warm-up/initial-models.js';
@@ -104,7 +104,7 @@ program
   .addArgument(
     new Argument('[test]', 'which one').choices(FRESH_TEST_NAMES).default(FRESH_TEST_NAMES[0]),
   )
-  .action(async (commit: string, test: FreshTest) => {
+  .action(async (commit: string, test: FreshTestName) => {
     log(`Drew ${await writeConditions(commit, test)} questions.`);
   });
 

@@ -117,7 +117,7 @@ export async function runScore(
     if (!settings.json && (scores.length > 0 || exitCode === 0)) {
       const types = scores.map((one) => ({ ...one, type: typeName(one) }));
       const behaviour = settings.behaviour ? `\n${behaviourTable(types)}\n` : '';
-      await print(`${scoreTable(scores)}\n${behaviour}`);
+      await print(`${transcriptTable(scores)}\n${behaviour}`);
     }
   } catch (error) {
     if (!READER_GONE.has((error as NodeJS.ErrnoException).code)) throw error;
@@ -157,7 +157,7 @@ const shortenId = (id: string): string =>
   id.length > MAX_ID_WIDTH ? `…${id.slice(1 - MAX_ID_WIDTH)}` : id;
 
 /** A row per transcript, then means by method, benchmark, question type and of all. */
-function scoreTable(scores: readonly Score[]): string {
+function transcriptTable(scores: readonly Score[]): string {
   if (scores.length === 0) return 'No transcripts.';
   const rows = scores.map(tableRow);
   const body = rows.map((row) => [

@@ -202,7 +202,7 @@ async function watchRun(
 }
 
 /** Every file that the result depends on. */
-async function inputFiles(settings: TrainSettings, config: TrainConfig): Promise<string[]> {
+async function trainingInputs(settings: TrainSettings, config: TrainConfig): Promise<string[]> {
   const modelFolder = modelPath(config.model);
   const { passages, questions } = dataSetFiles(settings.data);
   return [
@@ -263,7 +263,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const { retriever } = await openRetriever(settings, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
   if (model.note !== undefined) log(model.note);
-  const inputsHash = await contentHash(await inputFiles(settings, config));
+  const inputsHash = await contentHash(await trainingInputs(settings, config));
   const training = [{ config, folder }];
   const [numLeft] = await stepsLeft(training);
   const hash = configHash(config);

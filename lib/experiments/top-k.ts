@@ -194,9 +194,9 @@ const filter = where({
 
 /** The bootstrap compares methods, so it gets method and setting as one name. */
 type Variant = TopKSetting & { method: string };
-const variantName = ({ method, retriever, k, trainedK }: Variant): string =>
+const encodeVariant = ({ method, retriever, k, trainedK }: Variant): string =>
   JSON.stringify({ method, retriever, k, trained_k: trainedK });
-const readVariant = (name: string) =>
+const decodeVariant = (name: string) =>
   JSON.parse(name) as { method: string; retriever: string; k: number; trained_k: number };
 const VARIANTS: readonly Variant[] = TOP_K.methods.flatMap((method) =>
   TOP_K.trainedKs.flatMap((trainedK) =>
@@ -207,7 +207,9 @@ const VARIANTS: readonly Variant[] = TOP_K.methods.flatMap((method) =>
 /** Pairs of variants that differ in these fields. */
 const compare = (change: Partial<Variant>, compared = VARIANTS): MethodPair[] =>
   compared
-    .map((variant): MethodPair => [variantName(variant), variantName({ ...variant, ...change })])
+    .map(
+      (variant): MethodPair => [encodeVariant(variant), encodeVariant({ ...variant, ...change })],
+    )
     .filter(([variant, other]) => variant !== other);
 /** Every k with the smallest, every retriever with the first, methods, runs. */
 const PAIRS: readonly MethodPair[] = [
@@ -219,7 +221,7 @@ const PAIRS: readonly MethodPair[] = [
 
 /** A contrast of variants, with the other side's fields where they differ. */
 function contrastRow(contrast: TidyContrast) {
-  const [ours, theirs] = [contrast.method, contrast.against].map(readVariant);
+  const [ours, theirs] = [contrast.method, contrast.against].map(decodeVariant);
   return {
     ...contrast,
     ...ours,
@@ -273,7 +275,7 @@ export const topK: Experiment = {
     const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
     const answers = values
       .flatMap((value) => ('answers' in value ? withInitSeeds(value.answers) : []))
-      .map((answer) => ({ ...answer, method: variantName(answer) }));
+      .map((answer) => ({ ...answer, method: encodeVariant(answer) }));
     const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
     const runs = done.flatMap(({ job: { input } }) => (input === 'recall' ? [] : [input.run]));
     const draw = { ...listSeeds(runs), ...(await readQuestionProvenance()) };
@@ -281,11 +283,11 @@ export const topK: Experiment = {
     const settings: SummaryOptions = {
       measures: MEASURES,
       pairs: PAIRS,
-      weightsId: (name) => `${readVariant(name).method}/${readVariant(name).trained_k}`,
+      weightsId: (name) => `${decodeVariant(name).method}/${decodeVariant(name).trained_k}`,
       filter,
     };
     const summary = summarise({ answers, provenance }, settings);
-    const rows = summary.rows.map((row) => ({ ...row, ...readVariant(row.method) }));
+    const rows = summary.rows.map((row) => ({ ...row, ...decodeVariant(row.method) }));
     const contrasts = summary.contrasts.map(contrastRow);
     const whole = { metric: 'em', benchmark: 'all', subset: 'all', trained_k: 3 };
     const tidy = { rows, contrasts, provenance };

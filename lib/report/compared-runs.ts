@@ -78,7 +78,7 @@ export async function readComparedRuns(sources: readonly RunSource[]): Promise<C
       throw new Error(
         `Expected a folder of \`train\` or a file of \`evaluate --out\`, but ${path} does not exist.`,
       );
-    const read = statSync(path).isDirectory() ? readFolder : readLines;
+    const read = statSync(path).isDirectory() ? addFolder : addLines;
     await read(path, run);
   }
   return [...runs.values()].map((run) => ({
@@ -87,7 +87,7 @@ export async function readComparedRuns(sources: readonly RunSource[]): Promise<C
   }));
 }
 
-async function readFolder(folder: string, run: ComparedRun): Promise<void> {
+async function addFolder(folder: string, run: ComparedRun): Promise<void> {
   const { steps, settings, data } = await readTraining(folder);
   const answers = join(folder, 'answers.jsonl');
   if (steps.length === 0 && !existsSync(answers))
@@ -103,7 +103,7 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
   const lines = await readLog(join(folder, TRAJECTORIES_FILE), TAIL_BYTES);
   run.trajectories = run.trajectories.concat(lines.map(parseTrajectory));
   Object.assign(run, { data: data ?? run.data, settings: { ...run.settings, ...settings } });
-  if (existsSync(answers)) await readLines(answers, run);
+  if (existsSync(answers)) await addLines(answers, run);
 }
 
 export async function readTraining(
@@ -132,10 +132,10 @@ const describeSettings = (settings: object): Record<string, string> =>
     ]),
   );
 
-type Answer = Measurement & { method?: string; model?: string; seed?: number };
+type RecordedAnswer = Measurement & { method?: string; model?: string; seed?: number };
 
-async function readLines(file: string, run: ComparedRun): Promise<void> {
-  const parse = (value: unknown): Answer | Trajectory => {
+async function addLines(file: string, run: ComparedRun): Promise<void> {
+  const parse = (value: unknown): RecordedAnswer | Trajectory => {
     const { em, segments } = (value ?? {}) as { em?: unknown; segments?: unknown };
     return em !== undefined && segments === undefined
       ? parseMeasurement(value)
@@ -152,7 +152,7 @@ async function readLines(file: string, run: ComparedRun): Promise<void> {
 }
 
 /** What produced the answers; several values if they differ. */
-function answerSettings(answers: readonly Answer[]): ComparedRun['settings'] {
+function answerSettings(answers: readonly RecordedAnswer[]): ComparedRun['settings'] {
   const list = (name: 'method' | 'model' | 'seed'): string =>
     [...new Set(answers.flatMap((answer) => answer[name] ?? []))].join(', ');
   const settings = { method: list('method'), model: list('model'), seed: list('seed') };
@@ -165,7 +165,7 @@ const MIN_STEPS = 5;
 const RESAMPLES = 1000;
 
 /** Training metrics with a chart and a final figure. */
-export const METRICS = [
+export const FINAL_METRICS = [
   'reward',
   'rewards/outcome',
   'turns',
@@ -258,7 +258,7 @@ export interface FinalFigure {
 }
 
 /** Metrics of answers that decide a comparison; the page has all metrics. */
-const ANSWER_METRICS = ['em', 'f1', 'model_calls', 'turns', 'decomposition_ratio'];
+const DECISIVE_METRICS = ['em', 'f1', 'model_calls', 'turns', 'decomposition_ratio'];
 
 const interval = ({ value, low, high }: Interval): Interval => ({ value, low, high });
 
@@ -266,7 +266,7 @@ const interval = ({ value, low, high }: Interval): Interval => ({ value, low, hi
 export function finalFigures(runs: readonly ComparedRun[]): FinalFigure[] {
   const answers = answerFigures(runs);
   const differences = answers?.contrasts.filter(({ kind }) => kind === 'difference') ?? [];
-  const answered = ANSWER_METRICS.flatMap((metric) =>
+  const answered = DECISIVE_METRICS.flatMap((metric) =>
     (answers?.rows ?? [])
       .filter((row) => row.metric === metric)
       .map((row): FinalFigure => {
@@ -278,7 +278,7 @@ export function finalFigures(runs: readonly ComparedRun[]): FinalFigure[] {
       }),
   );
   const trained = runs.filter(({ steps }) => steps.length > 0);
-  const ends = METRICS.flatMap((metric) =>
+  const ends = FINAL_METRICS.flatMap((metric) =>
     trained.flatMap((run, i): FinalFigure[] => {
       const end = finalFigure(run, metric);
       if (!end) return [];

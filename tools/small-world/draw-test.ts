@@ -81,14 +81,14 @@ const FRESH_TESTS = {
   cut: { folder: join(CONDITIONS, 'cut'), counts: CONDITIONS_COUNTS },
   'drawn-passages': { folder: join(CONDITIONS, 'drawn-passages'), counts: PASSAGES_COUNTS },
 };
-export type FreshTest = keyof typeof FRESH_TESTS;
-export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];
+export type FreshTestName = keyof typeof FRESH_TESTS;
+export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTestName[];
 
 /** A fresh test: about the same things as the main test, without earlier questions. */
 export function drawConditions(
   commit: string,
   earlier: readonly Question[],
-  test: FreshTest = 'conditions',
+  test: FreshTestName = 'conditions',
 ): Question[] {
   const except = earlier.map(({ question }) => question);
   const options = { split: 'kept', name: test, counts: FRESH_TESTS[test].counts, except } as const;
@@ -96,7 +96,7 @@ export function drawConditions(
 }
 
 /** Questions of the main test, and of the fresh tests before the given one. */
-export async function earlierQuestions(test: FreshTest): Promise<Question[]> {
+export async function earlierQuestions(test: FreshTestName): Promise<Question[]> {
   const main = (await loadQuestions()).filter(({ split }) => split === 'test');
   const before = FRESH_TEST_NAMES.slice(0, FRESH_TEST_NAMES.indexOf(test));
   const fresh = before.map((name) =>
@@ -110,7 +110,7 @@ export async function earlierQuestions(test: FreshTest): Promise<Question[]> {
  * returns its size.
  * @throws Error if the predictions or the weights have changed since
  */
-export async function writeConditions(name: string, test: FreshTest): Promise<number> {
+export async function writeConditions(name: string, test: FreshTestName): Promise<number> {
   const commit = frozenCommit(name, [...FROZEN, PREDICTIONS]);
   const { folder, counts } = FRESH_TESTS[test];
   const draw: TestDraw = { commit, counts };

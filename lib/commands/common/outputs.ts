@@ -136,14 +136,14 @@ export function checkOutputs(command: Command): void {
   // For a folder of runs, the runs in an output's folder are read, too.
   const nested = files
     .map(dirname)
-    .filter((folder) => paths.some((path) => isWithin(folder, path)));
+    .filter((folder) => paths.some((path) => isInside(folder, path)));
   requireDistinctFiles(files, [...paths, ...nested].flatMap(inputFiles));
   // A file given twice would count as two.
   const { registeredArguments: named, args } = command;
   if (named.at(-1)?.variadic) requireDistinctInputs(args.slice(named.length - 1).map(withoutName));
 }
 
-function isWithin(folder: string, parent: string): boolean {
+function isInside(folder: string, parent: string): boolean {
   if (!existsSync(folder) || !existsSync(parent)) return false;
   const inner = relative(realpathSync(parent), realpathSync(folder));
   return inner !== '' && !inner.startsWith('..') && !isAbsolute(inner);

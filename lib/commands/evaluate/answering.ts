@@ -52,7 +52,7 @@ export interface Answer {
   trajectory?: Trajectory;
 }
 
-const weightFiles = (folder: string): string[] =>
+const safetensorsFiles = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.safetensors'))
     .sort()
@@ -70,7 +70,7 @@ async function hashSettings(
   const { encoder } = search.options;
   const inputs = await contentHash([
     ...(folders ? listFolders(folders) : []).flatMap((folder) => [
-      ...weightFiles(folder),
+      ...safetensorsFiles(folder),
       ...settingFiles(folder),
     ]),
     ...questions,

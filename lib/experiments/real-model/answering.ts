@@ -89,7 +89,7 @@ const hashAdapters = (...folders: (string | undefined)[]): Promise<string> =>
 const askedBenchmarks = ({ topK }: RealRun): readonly string[] =>
   topK === undefined ? Object.values(FOLDERS) : MULTI_HOP;
 
-export const hashRun = async (run: RealRun): Promise<string> =>
+const hashRealRun = async (run: RealRun): Promise<string> =>
   configHash({
     rollout: realRollout(run),
     retriever: RETRIEVER,
@@ -110,7 +110,7 @@ async function openPolicy(run: RealRun): Promise<LocalPolicy> {
   return loadLocalPolicy(INITIAL, { adapter: answeringAdapter(run), name: realRunName(run) });
 }
 
-interface Asking {
+interface Answering {
   /** Name of the file with full transcripts, which stays on this machine. */
   name: string;
   policy: Policy;
@@ -122,7 +122,7 @@ interface Asking {
 /** Answers questions greedily, keeping no texts; undefined if time ran out. */
 export async function answerBatches<Run extends RealRun>(
   run: Run,
-  { name, onTrajectory, ...asking }: Asking,
+  { name, onTrajectory, ...asking }: Answering,
   context: WorkContext,
 ): Promise<Answers<Run> | undefined> {
   const { retriever } = await openWorld();
@@ -154,7 +154,7 @@ async function answerBenchmarks(
 
 const answeringJob = async (run: RealRun): Promise<Job<RealRun>> => ({
   key: `real-model/${realRunName(run)}`,
-  hash: await hashRun(run),
+  hash: await hashRealRun(run),
   input: run,
   seconds: ROUGH_SECONDS.batched * sum(askedBenchmarks(run), (name) => numTest(name, run.topK)),
 });
@@ -196,7 +196,7 @@ export const realModelTiming: Experiment = {
     work: timeRuns,
     jobs: async () => {
       if (!TIMED.every((run) => isRealRunTrained(run))) return [];
-      const runs = await Promise.all(TIMED.map(hashRun));
+      const runs = await Promise.all(TIMED.map(hashRealRun));
       const hash = configHash({ numTimed: NUM_TIMED, runs });
       const seconds = ROUGH_SECONDS.alone * 2 * NUM_TIMED * TIMED.length;
       return [{ key: 'real-model-timing/seeds-1', hash, input: TIMED, seconds }];

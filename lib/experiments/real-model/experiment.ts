@@ -48,7 +48,7 @@ export const realModel: Experiment = {
 };
 
 /** The lines of a file in every trained run's adapter folder. */
-async function readCurves<Line = CurvePoint>(
+async function readRunLogs<Line = CurvePoint>(
   file: string,
   find: (run: RealRun) => string = adapterPath,
 ) {
@@ -61,13 +61,13 @@ async function readCurves<Line = CurvePoint>(
 
 /** The second edition's training curves, by `train.py` of `export torch`. */
 async function readTorchCurves(): Promise<CurvePoint[]> {
-  const points = await readCurves(METRICS_FILE, readerPath);
+  const points = await readRunLogs(METRICS_FILE, readerPath);
   return points.filter(({ validation }) => !validation);
 }
 
 /** Its results on held-out training questions, with our names of metrics. */
 async function readDev(): Promise<CurvePoint[]> {
-  const points = await readCurves<DevPoint>('dev.jsonl', readerPath);
+  const points = await readRunLogs<DevPoint>('dev.jsonl', readerPath);
   return points.map(({ outcome, decomposition, modelCalls, ...point }) => ({
     ...point,
     'rewards/outcome': outcome,
@@ -94,7 +94,7 @@ async function readFirst(folder?: string): Promise<FirstRead> {
   return {
     answers: answers.filter(({ topK }) => topK === undefined),
     byTopK: answers.filter(({ topK }) => topK !== undefined),
-    curves: await readCurves(METRICS_FILE),
+    curves: await readRunLogs(METRICS_FILE),
     provenance: mergeProvenance(done, ABOUT),
     timed: timed && {
       answers: timed.flatMap(({ record }) => withInitSeeds(record.value.answers)),

@@ -22,7 +22,7 @@ const { lambdaD, lambdaS } = rewardConstants('paper');
 /** RL steps: of the main comparison, which takes hours, and of shorter runs. */
 const STEPS = { main: 200, hasty: 100, mixed: 100, paired: 50, short: 50 };
 
-const withSettings = (
+const withFields = (
   runs: readonly PolicyRun[],
   settings: Partial<PolicyRun>,
   method?: string,
@@ -47,9 +47,7 @@ const [, ...AFTER_RL] = HABIT_STEPS;
 
 /** Both methods from each hasty model. Default: with one seed. */
 const habitRuns = (seeds?: readonly number[]): PolicyRun[] =>
-  withSettings(listRuns({ methods: BOTH_METHODS, models: ['hasty'], seeds }), {
-    steps: HASTY_STEPS,
-  });
+  withFields(listRuns({ methods: BOTH_METHODS, models: ['hasty'], seeds }), { steps: HASTY_STEPS });
 
 export const HABIT = trainingTest({
   name: 'habit',
@@ -75,13 +73,13 @@ const HABIT_SEEDS = trainingTest({
 
 /** A fifth of the questions in RL are hybrid. */
 const mixedRuns = (): PolicyRun[] =>
-  withSettings(instructRuns(), { steps: STEPS.mixed, hybridShare: 0.2 });
+  withFields(instructRuns(), { steps: STEPS.mixed, hybridShare: 0.2 });
 /** Without r_d, Eq. 4 rewards nothing for hybrids; Search-R1 has no r_d. */
 const runsWithoutRd = (): PolicyRun[] =>
-  withSettings(mixedRuns(), { lambdas: { lambdaD: 0, lambdaS } }, PARALLEL);
+  withFields(mixedRuns(), { lambdas: { lambdaD: 0, lambdaS } }, PARALLEL);
 /** From models that have seen both chains searched at once. */
 const pairedRuns = (): PolicyRun[] =>
-  withSettings(listRuns({ methods: BOTH_METHODS, models: ['paired'] }), { steps: STEPS.paired });
+  withFields(listRuns({ methods: BOTH_METHODS, models: ['paired'] }), { steps: STEPS.paired });
 const mainAndMixed = (): StageGroup[] => [
   group('main', instructRuns()),
   group('mixed', mixedRuns(), STEPS.mixed),
@@ -160,7 +158,7 @@ const { ks } = TOP_K;
 const [FEWEST, ...MORE] = ks;
 
 const drawnRuns = (settings: Partial<PolicyRun> = {}): PolicyRun[] =>
-  withSettings(instructRuns(), { ...settings, topKs: ks });
+  withFields(instructRuns(), { ...settings, topKs: ks });
 
 const byPassages = (training: string, runs: readonly PolicyRun[], step = STEPS.main) => ({
   training,
@@ -241,7 +239,7 @@ const CUTS = trainingTest({
   label: 'cut',
   groups: () => [
     ...INFORMATION_CUTS.map((halvedBy) =>
-      group(`cut_${halvedBy}`, withSettings(instructRuns(), { halvedBy }, PARALLEL)),
+      group(`cut_${halvedBy}`, withFields(instructRuns(), { halvedBy }, PARALLEL)),
     ),
     group('main', instructRuns()),
   ],

@@ -17,7 +17,7 @@ import {
 import type { VegaLiteSpec } from '../../report/charts/spec.js';
 import { markup, markupHtml, trustedHtml, type Content } from '../../report/markup.js';
 import { attachedPicture, createMarkdown } from './markdown.js';
-import { errorText, outputContent } from './outputs.js';
+import { tracebackText, outputContent } from './outputs.js';
 import { terminalText } from './terminal-text.js';
 
 type ObservableType = 'text/markdown' | 'text/html' | 'module';
@@ -80,7 +80,7 @@ function toCells(cell: Cell, charts: { count: number }, language: string): Obser
 function outputCells(output: CellOutput, charts: { count: number }): ObservableCell[] {
   if (output.output_type === 'stream')
     return [html(markup('pre', terminalText(joinLines(output.text))))];
-  if (output.output_type === 'error') return [html(markup('pre', errorText(output)))];
+  if (output.output_type === 'error') return [html(markup('pre', tracebackText(output)))];
   const data: MimeBundle = output.data;
   const text = (mime: string): string => joinLines((data[mime] ?? '') as string | string[]);
   const chart = findVegaLite(data);

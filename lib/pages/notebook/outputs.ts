@@ -32,7 +32,7 @@ export const pre = (text: string, style?: string): Markup =>
   markup('pre', { class: style }, terminalText(text));
 
 /** The traceback, and the error unless it is in there. */
-export function errorText({
+export function tracebackText({
   traceback,
   ename,
   evalue,
@@ -46,7 +46,7 @@ export function errorText({
 export function outputMarkup(output: CellOutput, name: string, rendering: Rendering): Content {
   if (output.output_type === 'stream')
     return pre(joinLines(output.text), output.name === 'stderr' ? 'stderr' : 'stdout');
-  if (output.output_type === 'error') return pre(errorText(output), 'stderr');
+  if (output.output_type === 'error') return pre(tracebackText(output), 'stderr');
   return isOpening(output) ? null : bundleMarkup(output.data, name, rendering);
 }
 

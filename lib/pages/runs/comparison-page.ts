@@ -19,7 +19,7 @@ import { sectionsPage } from './frame.js';
 import { rolloutFacts } from './rollouts.js';
 import { sectionMarkup } from '../sections.js';
 import {
-  METRICS,
+  FINAL_METRICS,
   answerFigures,
   finalFigure,
   readComparedRuns,
@@ -130,7 +130,7 @@ function figuresContent(runs: readonly ComparedRun[]): Content {
   const answered = runs.filter((run) => run.answers.length > 0);
   const differences = answers?.contrasts.filter(({ kind }) => kind === 'difference') ?? [];
   const ends = runs.flatMap((run) =>
-    METRICS.flatMap((metric) => {
+    FINAL_METRICS.flatMap((metric) => {
       const figure = finalFigure(run, metric);
       return figure ? [{ ...figure, method: run.name, metric }] : [];
     }),
@@ -213,7 +213,7 @@ export const metricCharts = (
   runs: readonly Pick<ComparedRun, 'name' | 'steps'>[],
   options: Pick<CurvesChart, 'model' | 'data' | 'highlight'>,
 ): CurvesChart[] =>
-  METRICS.map((metric) => ({
+  FINAL_METRICS.map((metric) => ({
     ...metricInfo(metric),
     ...options,
     id: metric.replaceAll(/\W+/g, '-'),

@@ -11,7 +11,7 @@ import { metricDecimals, metricInfo } from '../../report/titles.js';
 import { countText } from '../../text/english.js';
 import { metricCharts } from './comparison-page.js';
 import {
-  METRICS,
+  FINAL_METRICS,
   finalFigure,
   readTraining,
   type ComparedRun,
@@ -106,7 +106,7 @@ export async function runsContent(root: string, { isLive = false } = {}): Promis
   });
   if (runs.length === 0) throw new Error(complaints[0]);
   const rollouts = await listRollouts(runs, isLive, complaints);
-  const rated = runs.filter((run) => finalFigure(run, METRICS[0]));
+  const rated = runs.filter((run) => finalFigure(run, FINAL_METRICS[0]));
   const chosen = runs.length > MAX_CHOSEN ? rated.slice(0, NUM_NEWEST) : runs;
   const names = chosen.map(({ name }) => name);
   const models = new Set(runs.map(({ settings }) => settings.model));
@@ -180,7 +180,7 @@ function runsTable(
   const differing = [...new Set(runs.flatMap(({ settings }) => Object.keys(settings)))]
     .filter((name) => !(name in COLUMNS) && values(name).size > 1)
     .map((name): [string, string] => [name, name]);
-  const metrics = METRICS.map(
+  const metrics = FINAL_METRICS.map(
     (metric): Column => [
       metricInfo(metric).title,
       (run) => {
