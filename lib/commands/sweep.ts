@@ -9,7 +9,7 @@ import { Command } from 'commander';
 import { cross } from 'd3-array';
 import { z } from 'zod';
 import { readJson } from '../io/files.js';
-import { describeFaults, parseUniqueJson } from '../io/json.js';
+import { parseAs, parseUniqueJson } from '../io/json.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { RunSource } from '../report/compared-runs.js';
 import type { BackendName } from '../tensor/backend.js';
@@ -53,12 +53,9 @@ const sweepSchema = z.looseObject({ sweep: z.record(z.string(), z.array(z.unknow
  * combination
  */
 export async function expandGrid(json: unknown): Promise<Point[]> {
-  const parsed = sweepSchema.safeParse(json);
-  if (!parsed.success)
-    throw new Error(
-      `Expected a training configuration with lists under "sweep", such as "sweep": {"seed": [1, 2]}, but:\n${describeFaults(parsed.error)}`,
-    );
-  const { sweep, ...base } = parsed.data;
+  const expected =
+    'a training configuration with lists under "sweep", such as "sweep": {"seed": [1, 2]}';
+  const { sweep, ...base } = parseAs(sweepSchema, json, expected);
   const combinations = Object.entries(sweep).reduce<[string, unknown][][]>(
     (before, [name, values]) =>
       cross(before, values, (chosen, value) => [...chosen, [name, value]]),
