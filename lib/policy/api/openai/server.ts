@@ -12,6 +12,10 @@ export interface RemoteOptions {
   signal?: AbortSignal;
 }
 
+/**
+ * Defaults of a request: `timeoutMs` 240,000 (Node's limit is 300,000), `retries` 6,
+ * `backOffMs` 500.
+ */
 export interface OpenAiOptions
   extends
     RemoteOptions,
@@ -31,7 +35,7 @@ export const endpointUrl = (base: string, path: string): string => base.replace(
 
 export const requestLimits = ({
   token,
-  timeoutMs = 240_000, // Node's limit is 300,000.
+  timeoutMs = 240_000,
   retries = 6,
   backOffMs = 500,
 }: OpenAiOptions) => ({ token, timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26 });
