@@ -165,7 +165,8 @@ export function lineChart(frame: Rows, spec: ChartSpec & LineOptions): Chart {
     type: 'quantitative',
     title: spec.xTitle ?? axisTitle('Training', 'GRPO steps'),
     ...(log && { scale: { type: 'log' } }),
-    ...(places.every(Number.isInteger) && {
+    // Steps are whole, also where a point stands for the middle of several.
+    ...((spec.x === 'step' || places.every(Number.isInteger)) && {
       axis: {
         tickMinStep: 1,
         ...(spec.x === 'step' && { tickCount }),

@@ -280,6 +280,18 @@ it('marks values between missing ones, which no line reaches', async () => {
   expect(svg.match(/aria-roledescription="point"/g)).toHaveLength(3);
 });
 
+it('labels few and whole steps, also where points stand between them', async () => {
+  const labels = async (places: readonly number[]) => {
+    const rows = places.map((step) => ({ metric: 'loss', method: 'a', step, value: step }));
+    const spec = { title: 'T', x: 'step', color: 'method', width: 300 };
+    const svg = await renderSvg(lineChart(rows, spec));
+    const [axis] = /role-axis-label.*?<\/g>/s.exec(svg)!;
+    return [...axis.matchAll(/>([\d.,]+)<\/text>/g)].map(([, label]) => Number(label));
+  };
+  expect(await labels([1.5, 2.5])).toEqual([2]);
+  expect(await labels([1.5, 98.5, 197.5])).toEqual([0, 50, 100, 150, 200]);
+});
+
 it('writes years without a comma, and counts rows without a place on the axis', async () => {
   const draw = (xs: readonly (number | null)[]) => {
     const rows = xs.map((year) => ({ metric: 'loss', method: 'a', year, value: 1 + (year ?? 0) }));
