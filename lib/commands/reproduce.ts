@@ -317,6 +317,7 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
   );
 }
 
+/** Without training. */
 const computeEverything = ({ backend, signal, stages }: Run): Promise<void> =>
   stages.run('experiments', async (update) => {
     const onProgress = (share: number, note: string): void =>

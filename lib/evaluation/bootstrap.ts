@@ -146,12 +146,12 @@ interface Bootstrap {
   estimator(group: Group, column: string): Estimator;
 }
 
-/** With fewer, interval ends vary by some tenths of a point. */
+/** With fewer, interval ends vary by some tenths of a point; only tests change it. */
 export const BOOTSTRAP = { resamples: 10_000 };
 
 export interface BootstrapOptions {
   random: Random;
-  /** Default: {@link BOOTSTRAP}'s. */
+  /** Default: 10,000. */
   resamples?: number;
   /** Methods that map to the same name share their drawn seeds. Default: none do. */
   weightsId?: (method: string) => string;

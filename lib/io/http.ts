@@ -16,7 +16,7 @@ export interface JsonRequest {
   retries: number;
   /** Wait before the first retry; doubles each time, up to {@link MAX_WAIT_MS}. */
   backOffMs: number;
-  /** Timeout of one attempt. Default: none. */
+  /** Timeout of one attempt. */
   timeoutMs?: number;
   maxResponseBytes: number;
   signal?: AbortSignal;

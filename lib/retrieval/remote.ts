@@ -60,7 +60,8 @@ interface RemoteRetrieverOptions extends Partial<
  * a wrong number of results, or unsorted ones.
  */
 export function createRemoteRetriever(options: RemoteRetrieverOptions): Retriever {
-  const { url, timeoutMs = 30_000, retries = 2, ...limits } = options;
+  const { url, token, timeoutMs = 30_000, retries = 2 } = options;
+  const { backOffMs = 200, maxResponseBytes = 1 << 26 } = options;
   const { shown: safeUrl } = splitCredentials(url);
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
     throw new TypeError(`Expected url to be an http or https address, but got ${safeUrl}.`);
@@ -75,9 +76,9 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
         body: { queries, topk: topK, return_scores: true },
         // After a failed batch, the caller sends each query separately.
         retries: queries.length === 1 ? retries : 0,
-        backOffMs: 200,
-        maxResponseBytes: 1 << 26,
-        ...limits,
+        token,
+        backOffMs,
+        maxResponseBytes,
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
         server: 'a retrieval server',
       });

@@ -86,13 +86,13 @@ export class TrainedAdapter {
     return this.trained;
   }
 
-  /** Merges the adapter. The policy is owned by this object, valid until its next use. */
+  /** Merges the adapter. The policy is valid until the next use of this object. */
   useCurrentPolicy(): LocalPolicy {
     this.localPolicy.setWeights(this.mergedWeights());
     return this.localPolicy;
   }
 
-  /** Drops the merged adapter: the model as a policy, valid likewise. */
+  /** The model without the adapter, as a policy; valid until the next use, too. */
   useInitialPolicy(): LocalPolicy {
     this.dropMerged();
     return this.localPolicy;

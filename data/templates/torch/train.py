@@ -209,9 +209,12 @@ def behaviour(rows, rollouts, scores):
         "answered": mean(float(final_answer(rollout.segments) is not None) for rollout in rollouts),
         "model_calls": mean(float(rollout.num_generations) for rollout in rollouts),
         "turns": mean(float(len(own)) for own in searches),
+        "decomposition_ratio": mean(map(float, decomposed)),
         "decomposition_ratio/parallelizable": share("parallelizable"),
         "decomposition_ratio/sequential": share("sequential"),
         "decomposition_ratio/single_hop": share("single_hop"),
+        "share/parallelizable": mean(float(own == "parallelizable") for own in shapes),
+        "share/sequential": mean(float(own == "sequential") for own in shapes),
         "tokens": mean(float(len(rollout.token_ids)) for rollout in rollouts),
     }
 

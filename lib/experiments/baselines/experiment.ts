@@ -289,8 +289,8 @@ export const baselines: Experiment = {
   ),
   claims: baselineClaims,
   async result(folder) {
-    const isTimed = await findResults(baselinesTiming, folder);
-    const timed = isTimed && (await loadTiming(folder, baselinesTiming));
+    const timed =
+      (await findResults(baselinesTiming, folder)) && (await loadTiming(folder, baselinesTiming));
     return baselineReport({ ...(await loadAnswers(baselines, folder)), timed });
   },
 };

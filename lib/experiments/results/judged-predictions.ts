@@ -1,6 +1,6 @@
 /**
- * Conditions under which parallel search may answer more: differences between methods
- * that were predicted before their questions were drawn.
+ * Predicted differences between methods, written before the questions were drawn, and how
+ * they turned out.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

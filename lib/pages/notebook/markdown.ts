@@ -92,6 +92,7 @@ export function attachedPicture(
 
 export interface MarkdownRenderer {
   render: (markdown: string, attachments?: Attachments) => Content;
+  /** Rendered so far, in order; so are the paragraphs' texts. */
   headings: Heading[];
   paragraphs: string[];
 }

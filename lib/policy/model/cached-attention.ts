@@ -1,5 +1,5 @@
 /**
- * Grouped-query attention of generation: over new tokens, cached tokens, or both. Not
+ * Grouped-query attention for generation: over new tokens, cached tokens, or both. Not
  * differentiable; passes of training use `tree-attention.ts`.
  * Shape letters: B rows, T new tokens, L cached tokens, H query heads, K key-value heads,
  * G = H/K, D head width. The caller disposes of every result (or `tf.tidy` does).

@@ -1,7 +1,7 @@
 /**
- * Grouped-query attention of training, differentiable, over the tokens of a pass, whose
- * rows share prefixes; generation uses `cached-attention.ts`. A token's query is computed
- * for the first of the rows that share it. Queries are computed in blocks, each with the
+ * Differentiable grouped-query attention for training passes, whose rows share prefixes;
+ * generation uses `cached-attention.ts`. A token's query is computed for the first of the
+ * rows that share it. Queries are computed in blocks, each with the
  * keys up to its end and only the rows that have queries there: this skips most of the
  * masked scores, and a block of a long row fits into the processor's cache.
  *
@@ -34,7 +34,7 @@ export interface TreeAttention {
   places: tf.Tensor1D;
 }
 
-/** Of a short row: more would skip more scores, but each costs operations. */
+/** Blocks of a short row; more would skip more scores, but each costs operations. */
 const FEW_BLOCKS = 3;
 /** Passes with fewer scores are not worth splitting. */
 const FEW_SCORES = 2 ** 16;
