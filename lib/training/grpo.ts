@@ -16,12 +16,14 @@
  * 8. Rollouts of another sampler are corrected (`importance-sampling.ts`): the old
  *    log-probs are then the learner's.
  *
- * A step, file by file: `run.ts` requests and records it; `buildTrainer` in `trainer.ts`
- * defines its order: draw questions (`question-sampler.ts`), sample and score groups
- * (`rollout-groups.ts`, `rollout/rollout.ts`, `rewards/reward.ts`), advantages
+ * A step, file by file: `trainers.ts` creates the trainer; `run.ts` requests each step
+ * and records it; `buildTrainer` in `trainer.ts` defines its order: draw questions
+ * (`question-sampler.ts`), sample and score groups (`rollout-groups.ts`,
+ * `rollout/rollout.ts`, `rewards/reward.ts`), advantages
  * (`advantages.ts`) and reference log-probs (`sequences.ts`), then per mini-batch the
- * loss (below), its gradient (`gradients.ts`), clipping and AdamW (`adapter.ts`). Several
- * processes share rollouts and passes (`ranks.ts`).
+ * loss (below), its gradient and clipping (`gradients.ts`) and the update (`adamw.ts`),
+ * both called by `adapter.ts`. Rollouts and passes go through `ranks.ts`, which shares
+ * them if there are several processes.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
